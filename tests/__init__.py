@@ -1,0 +1,1 @@
+"""The tests: one folder per kind, names that are sentences."""

@@ -1,0 +1,1 @@
+"""Real services for tests that need them, started once and only when asked for."""
