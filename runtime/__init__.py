@@ -1,0 +1,1 @@
+"""The Infinity agent runtime: one bounded slice per delivery, over ports."""

@@ -1,0 +1,1 @@
+"""Tool servers reached over HTTP. The only package that imports httpcore."""

@@ -1,0 +1,63 @@
+"""Deterministic names: whoever repeats a step gives the same thing the same name.
+
+One hash for all of them: SHA-256 over a compact JSON array of the named parts. A JSON array, because joining
+with a separator would let ("a", "b:c") and ("a:b", "c") collide.
+"""
+
+import hashlib
+import json
+
+_MAX_CLIENT_ID_BYTES = 200
+
+
+def digest(*parts: str | int | None, length: int = 32) -> str:
+    """Return `length` hex characters that name these parts, in this order. 64 for SQS deduplication ids."""
+    compact = json.dumps(parts, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(compact.encode()).hexdigest()[:length]
+
+
+def call_id_at(thread_id: str, position: int) -> str:
+    """Return the id of the call stored at this position. Always ours: models do repeat the ids they make up."""
+    return f"call_{digest(thread_id, position, length=24)}"
+
+
+def event_id_at(thread_id: str, position: int) -> str:
+    """Return the tool-use id under which the event at this position is shown to the model."""
+    return f"evt_{digest(thread_id, position, length=24)}"
+
+
+def deduplication_id(thread_id: str, message_type: str, message_id: str, body_hash: str | None = None) -> str:
+    """Return the SQS deduplication id of a message; results add the body, so that a different one is seen too."""
+    if body_hash is None:
+        return digest(thread_id, message_type, message_id, length=64)
+    return digest(thread_id, message_type, message_id, body_hash, length=64)
+
+
+def entry_output_id(thread_id: str, position: int, output_type: str, index: int) -> str:
+    """Return the id of an output that an entry gives rise to."""
+    return digest(thread_id, position, output_type, index)
+
+
+def message_output_id(thread_id: str, message_id: str, output_type: str, code: str) -> str:
+    """Return the id of an output that no entry stands behind."""
+    return digest(thread_id, message_id, output_type, code)
+
+
+def client_message_id(given: str) -> str:
+    """Return the stored identity of a client's message. Prefixed, so that no client can suppress a message of ours."""
+    if len(given.encode()) > _MAX_CLIENT_ID_BYTES:
+        given = digest(given, length=64)
+    return f"user:{given}"
+
+
+def result_message_id(call_id: str) -> str:
+    return f"result:{call_id}"
+
+
+def undelivered_message_id(call_id: str) -> str:
+    return f"undelivered:{call_id}"
+
+
+def wake_message_id(thread_id: str, version: int) -> str:
+    """Return the id of the wake for this version. Every commit raises the version, so no wake swallows a later one."""
+    return f"wake:{thread_id}:{version}"

@@ -1,0 +1,41 @@
+"""Calls of asynchronous tools, and what has become of them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from runtime.model.entries import JsonObject
+
+CallState = Literal["pending", "answered", "detached", "subscribed", "failed", "cancelled", "ended"]
+LIVE_STATES: frozenset[CallState] = frozenset({"pending", "detached", "subscribed"})
+INTERRUPTION_RULES = ("continue", "cancel", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class CallTarget:
+    """Whom a call is handed to; None stands for the runtime itself (a sleep).
+
+    `on_interrupt`: "continue" detaches the call and lets the tool go on, "cancel" tells its server to stop,
+    "end" answers it (a sleep that something else woke).
+    """
+
+    toolset: str | None
+    endpoint: str | None
+    on_interrupt: Literal["continue", "cancel", "end"] = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One row of `calls`: enough to hand the call over again, and to place a late answer, without reading history.
+
+    Invariant: state pending <=> its entry is the visible tail of its thread.
+    """
+
+    call_id: str
+    name: str
+    arguments: JsonObject
+    state: CallState
+    target: CallTarget
+    position: int
+    committed_ms: int
+    provider_call_id: str | None = None
+    due_ms: int | None = None

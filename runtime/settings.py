@@ -1,0 +1,95 @@
+"""Every setting of the runtime, with its default. Read once per environment from INFINITY_* variables."""
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from runtime.model.toolsets import ToolServer
+
+PREFIX = "INFINITY_"
+
+
+def _from_json(given: Any) -> Any:  # noqa: ANN401 - an environment variable is text, an argument is not
+    return json.loads(given) if isinstance(given, str) else given
+
+
+def _network(given: str) -> str:
+    return str(ipaddress.ip_network(given))
+
+
+Networks = Annotated[tuple[Annotated[str, BeforeValidator(_network)], ...], BeforeValidator(_from_json)]
+
+
+class Settings(BaseModel):
+    """Frozen; unknown variables are ignored; a bad value names the variable and never repeats it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    # Where things are. Empty in local mode.
+    input_queue_url: str = ""
+    output_queue_url: str = ""
+    timer_queue_url: str = ""
+    timer_queue_arn: str = ""
+    dead_letter_queue_url: str = ""
+    state_table: str = ""
+    payload_bucket: str = ""
+    dsql_endpoint: str = ""
+    dsql_port: int = 5432
+    dsql_user: str = "infinity_slice"
+    dsql_schema: str = Field("infinity", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    dsql_tls: Literal["verify-full", "off"] = "verify-full"
+    token_secret_arn: str = ""
+    schedule_group: str = ""
+    scheduler_role_arn: str = ""
+    scheduler_dlq_arn: str = ""
+    receiver_url: str = ""
+    tool_servers: Annotated[tuple[ToolServer, ...], BeforeValidator(_from_json)] = ()
+    allowed_private_networks: Networks = ()
+
+    # The model.
+    model_id: str = "global.anthropic.claude-sonnet-4-6"
+    model_window_tokens: int = Field(200_000, ge=1)
+    max_tokens: int = Field(8_192, ge=16)
+    system_prompt: str = ""
+
+    # Limits of one slice.
+    worker_threads: int = Field(10, ge=1, le=10)
+    completion_reserve_s: float = Field(90, ge=0)
+    completions_per_slice: int = Field(8, ge=1)
+    completions_per_input: int = Field(40, ge=1)
+    tokens_per_day: int = Field(20_000_000, ge=1)
+    patience_receives: int = Field(7, ge=1)
+    mark_from_receive: int = Field(3, ge=1)
+    effect_patience_receives: int = Field(8, ge=1)
+    deaths_before_withholding: int = Field(5, ge=1)
+    give_ups: int = Field(8, ge=0)
+    give_up_delay_s: int = Field(900, ge=1)
+
+    # Sizes and lives.
+    shown_text_chars: int = Field(100_000, ge=100)
+    inline_bytes: int = Field(256 * 1024, ge=1_024)
+    callback_body_limit_bytes: int = Field(4 * 1024 * 1024, ge=1_024)
+    receipt_life_s: int = Field(60 * 86_400, ge=1)
+    token_life_s: int = Field(400 * 86_400, ge=1)
+    key_rest_s: int = Field(900, ge=0)
+    manifest_refetch_s: int = Field(600, ge=0)
+    manifest_life_s: int = Field(30 * 86_400, ge=1)
+    timer_delay_limit_s: int = Field(900, ge=0, le=900)
+
+    # Tool servers.
+    http_connect_s: float = Field(3, gt=0)
+    http_total_s: float = Field(10, gt=0)
+    http_tries: int = Field(3, ge=1)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
+        """Read INFINITY_<NAME> for each setting. A variable that is empty counts as not set."""
+        given = {
+            name.removeprefix(PREFIX).lower(): value
+            for name, value in environment.items()
+            if name.startswith(PREFIX) and value
+        }
+        return cls.model_validate(given)

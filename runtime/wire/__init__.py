@@ -1,0 +1,1 @@
+"""The shapes of what crosses an edge: queue bodies, tool-server HTTP, stored rows."""
