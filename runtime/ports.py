@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from runtime.model.messages import Delivery, Message, MessageKey, PayloadRef
+from runtime.model.messages import Message, MessageKey, PayloadRef
 from runtime.model.outputs import Output
 from runtime.model.threads import Commit, Thread, Wanted
 from runtime.model.toolsets import CachedManifest, Invocation, Notice, ToolServer
@@ -56,7 +56,7 @@ class Receipts(Protocol):
     """Small state beside history that may lag: an older value only repeats effects that carry stable ids."""
 
     def read(self, thread_id: str, keys: Sequence[MessageKey]) -> Progress:
-        """Return, from one consistent read, which of these keys have an unexpired receipt, `performed`, and the mark."""
+        """Return, from one consistent read: unexpired receipts of these keys, `performed`, and the mark."""
 
     def write(self, thread_id: str, handled: Sequence[Message], performed: int) -> None:
         """Record, in one call, that these messages are completely handled and effects are out up to `performed`.

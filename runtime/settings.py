@@ -12,7 +12,7 @@ from runtime.model.toolsets import ToolServer
 PREFIX = "INFINITY_"
 
 
-def _from_json(given: Any) -> Any:  # noqa: ANN401 - an environment variable is text, an argument is not
+def _from_json(given: Any) -> Any:
     return json.loads(given) if isinstance(given, str) else given
 
 
