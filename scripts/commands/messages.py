@@ -1,0 +1,96 @@
+"""User messages as anybody may put them on the input queue: nothing here needs more than the right to send."""
+
+import hashlib
+import json
+import re
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from types_boto3_sqs.client import SQSClient
+
+JsonObject: TypeAlias = dict[str, "JsonValue"]
+JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | JsonObject | None"
+
+# SQS MessageGroupId: 1-128 ASCII letters, digits and punctuation, so no space.
+THREAD_ID = re.compile(r"[!-~]{1,128}")
+# SQS message body limit, 1 MiB.
+BODY_LIMIT_BYTES = 1_048_576
+
+
+class MessageError(Exception):
+    """The message cannot be sent as it is. The message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMessage:
+    """One thing a user says to a thread.
+
+    With a `message_id` of the sender's own, sending it again, also days later, is answered once. Without one, the id
+    that SQS gives is its identity, and every sending is a message of its own.
+    """
+
+    thread_id: str
+    text: str
+    message_id: str | None = None
+    metadata: JsonObject | None = None
+    nonce: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __post_init__(self) -> None:
+        if not THREAD_ID.fullmatch(self.thread_id):
+            raise MessageError("a thread id is 1 to 128 ASCII letters, digits and punctuation, without spaces")
+        if not self.text.strip():
+            raise MessageError("the text is empty")
+        if self.message_id is not None and not self.message_id:
+            raise MessageError("the message id is empty; leave it out to have one made")
+
+    @property
+    def body(self) -> str:
+        """JSON in pure ASCII: SQS refuses control characters, JSON can escape them. Raises: MessageError if too large."""
+        fields: JsonObject = {"group_id": self.thread_id, "content": {"type": "text", "text": self.text}}
+        if self.message_id is not None:
+            fields["message_id"] = self.message_id
+        if self.metadata is not None:
+            fields["metadata"] = self.metadata
+        body = json.dumps(fields)
+        if len(body) > BODY_LIMIT_BYTES:
+            raise MessageError(f"the message has {len(body):,} bytes; SQS takes {BODY_LIMIT_BYTES:,}")
+        return body
+
+    @property
+    def deduplication_id(self) -> str:
+        """64 hex digits: equal for the same message of the same thread, never for two messages without an id."""
+        identity = self.message_id if self.message_id is not None else self.nonce
+        parts = json.dumps([self.thread_id, "text", identity], separators=(",", ":"))
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What SQS said. `sequence_number` grows within a thread."""
+
+    sqs_message_id: str
+    sequence_number: str
+
+
+def send(sqs: "SQSClient", input_queue_url: str, message: TextMessage) -> Sent:
+    """Put the message on the input queue. Raises: MessageError; botocore's errors as they are."""
+    answer = sqs.send_message(
+        QueueUrl=input_queue_url,
+        MessageBody=message.body,
+        MessageGroupId=message.thread_id,
+        MessageDeduplicationId=message.deduplication_id,
+    )
+    return Sent(answer["MessageId"], answer.get("SequenceNumber", ""))
+
+
+def parse_metadata(text: str) -> JsonObject:
+    """Read the value of a --metadata option. Raises: MessageError unless it is a JSON object."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MessageError(f"the metadata is not JSON: {error.msg} at character {error.pos}") from None
+    if not isinstance(value, dict):
+        raise MessageError('the metadata must be a JSON object, such as {"user_id": "ada"}')
+    return value

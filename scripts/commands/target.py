@@ -1,0 +1,71 @@
+"""Which deployment a command talks to: a stack in an AWS account, or the offline one on this machine."""
+
+import argparse
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from scripts.offline_stack.stack import OfflineStack
+from scripts.offline_stack.supervisor import StackError
+
+if TYPE_CHECKING:
+    from types_boto3_sqs.client import SQSClient
+
+DEFAULT_STACK = "Infinity"
+
+
+class TargetError(Exception):
+    """There is no deployment to talk to. The message says how to get one."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A deployment as its users see it: two queues, named by the stack's outputs."""
+
+    sqs: "SQSClient"
+    outputs: Mapping[str, str]
+
+    @functools.cached_property
+    def input_queue_url(self) -> str:
+        return self.outputs["InputQueueUrl"]
+
+    @functools.cached_property
+    def output_queue_url(self) -> str:
+        return self.outputs["OutputQueueUrl"]
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command be pointed at a deployment; `choose_target` reads the answer."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--offline", action="store_true", help="the stack that scripts/offline runs on this machine")
+    choice.add_argument("--stack", default=DEFAULT_STACK, metavar="NAME", help="a deployed stack (default: Infinity)")
+
+
+def choose_target(arguments: argparse.Namespace) -> Target:
+    """Find the deployment that the options name. Raises: TargetError when it cannot be reached or is none of ours."""
+    return offline_target() if arguments.offline else deployed_target(arguments.stack)
+
+
+def offline_target() -> Target:
+    """The offline stack of this checkout. Raises: TargetError when it is not up."""
+    stack = OfflineStack()
+    try:
+        return Target(stack.client("sqs"), stack.outputs)
+    except StackError as error:
+        raise TargetError(f"the offline stack is not up; start it with scripts/offline up\n{error}") from error
+
+
+def deployed_target(stack_name: str) -> Target:
+    """A stack of the account and region that the usual AWS settings name. Raises: TargetError."""
+    try:
+        found = boto3.client("cloudformation").describe_stacks(StackName=stack_name)["Stacks"][0]
+        return Target(
+            boto3.client("sqs"),
+            {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
+        )
+    except (BotoCoreError, ClientError) as error:
+        raise TargetError(f"stack {stack_name!r} cannot be read: {error}") from error
