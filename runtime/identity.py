@@ -16,6 +16,11 @@ def digest(*parts: str | int | None, length: int = 32) -> str:
     return hashlib.sha256(compact.encode()).hexdigest()[:length]
 
 
+def payload_key(thread_id: str, content: bytes) -> str:
+    """Return the key of content in the payload store: the same bytes of a thread always lie in the same place."""
+    return f"{digest(thread_id)}/{hashlib.sha256(content).hexdigest()}"
+
+
 def call_id_at(thread_id: str, position: int) -> str:
     """Return the id of the call stored at this position. Always ours: models do repeat the ids they make up."""
     return f"call_{digest(thread_id, position, length=24)}"
