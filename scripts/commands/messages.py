@@ -47,7 +47,7 @@ class TextMessage:
 
     @property
     def body(self) -> str:
-        """JSON in pure ASCII: SQS refuses control characters, JSON can escape them. Raises: MessageError if too large."""
+        """JSON in pure ASCII: for SQS refuses control characters. Raises: MessageError when it is too large."""
         fields: JsonObject = {"group_id": self.thread_id, "content": {"type": "text", "text": self.text}}
         if self.message_id is not None:
             fields["message_id"] = self.message_id

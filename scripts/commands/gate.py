@@ -1,0 +1,135 @@
+"""`scripts/test`: everything that must hold before a change lands, for people and CI alike.
+
+Sections run from quick to slow, all of them even after a failure, so that one run shows everything there is to mend.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from scripts.bootstrap import ROOT, VENV, cdk_command, tool_environment
+from scripts.commands.gate_counts import count_nag_exceptions, count_tests
+
+BUILD = ROOT / ".build" / "gate"
+TYPED = ("app.py", "runtime", "handlers", "infra", "scripts", "tests")
+END_TO_END = "tests/offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of the gate. `check` prints what it finds and says whether it passed."""
+
+    title: str
+    check: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    title: str
+    passed: bool
+    duration_s: float
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the sections. Returns 0 only when every one of them passed."""
+    parser = argparse.ArgumentParser(prog="scripts/test", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--fast", action="store_true", help="leave out the end-to-end tests on the offline stack")
+    arguments = parser.parse_args(words)
+    os.chdir(ROOT)
+    shutil.rmtree(BUILD, ignore_errors=True)  # an old report must not be counted
+    BUILD.mkdir(parents=True)
+    sections = SECTIONS[:-1] if arguments.fast else SECTIONS
+    console = Console(highlight=False)
+    outcomes = [_run_section(section, console) for section in sections]
+    _show(outcomes, console)
+    print(count_tests(BUILD))
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def _run_section(section: Section, console: Console) -> Outcome:
+    console.rule(f"[bold]{section.title}", align="left")
+    started = time.monotonic()
+    passed = section.check()
+    return Outcome(section.title, passed, time.monotonic() - started)
+
+
+def _show(outcomes: Sequence[Outcome], console: Console) -> None:
+    table = Table("section", "outcome", "seconds", title="scripts/test", title_justify="left")
+    for outcome in outcomes:
+        verdict = "[green]passed" if outcome.passed else "[bold red]FAILED"
+        table.add_row(outcome.title, verdict, f"{outcome.duration_s:.1f}")
+    table.add_row("all", "", f"{sum(outcome.duration_s for outcome in outcomes):.1f}")
+    console.print(table)
+
+
+def _run(*command: str | Path) -> bool:
+    sys.stdout.flush()
+    return subprocess.run([str(word) for word in command], env=tool_environment(), check=False).returncode == 0
+
+
+def _tool(name: str) -> Path:
+    return VENV / "bin" / name
+
+
+def _format() -> bool:
+    return _run(_tool("ruff"), "format", "--check", ".")
+
+
+def _lint() -> bool:
+    return _run(_tool("ruff"), "check", ".")
+
+
+def _types() -> bool:
+    return _run(_tool("mypy"), *TYPED)
+
+
+def _migrations() -> bool:
+    """Write the migrations out as SQL and have AWS's linter read them: any diagnostic is a failure."""
+    script = (
+        "from runtime.adapters.aws.migrations import MIGRATIONS; print(*(m.sql + ';' for m in MIGRATIONS), sep='\\n')"
+    )
+    sql = subprocess.run([_tool("python"), "-c", script], capture_output=True, text=True, check=False)
+    if sql.returncode != 0:
+        print(sql.stderr)
+        return False
+    path = BUILD / "migrations.sql"
+    path.write_text(sql.stdout)
+    return _run(_tool("dsql-lint"), path)
+
+
+def _tests() -> bool:
+    coverage = ("--cov", "--cov-report=term:skip-covered")
+    return _run(_tool("pytest"), f"--ignore={END_TO_END}", f"--junitxml={BUILD}/tests.xml", *coverage)
+
+
+def _synth() -> bool:
+    """Synthesize as for an account: cdk-nag's rules run in it, and an unacknowledged finding makes it fail."""
+    assembly = BUILD / "cdk.out"
+    if not _run(*cdk_command(), "synth", "--quiet", "--no-notices", "--output", assembly):
+        return False
+    print(f"cdk-nag: clean, with {count_nag_exceptions(assembly)} exceptions that name resource, rule and reason")
+    return _run(_tool("cfn-lint"), *assembly.glob("*.template.json"))
+
+
+def _end_to_end() -> bool:
+    return _run(_tool("pytest"), END_TO_END, f"--junitxml={BUILD}/offline.xml")
+
+
+SECTIONS = (
+    Section("format", _format),
+    Section("lint", _lint),
+    Section("types", _types),
+    Section("migrations under dsql-lint", _migrations),
+    Section("tests", _tests),
+    Section("cdk synth, cdk-nag, cfn-lint", _synth),
+    Section("end to end on the offline stack", _end_to_end),
+)
