@@ -1,0 +1,101 @@
+"""The import table: what each part may know of the others. The longest matching row holds."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import CODE, Module, is_within, modules
+
+STDLIB = sys.stdlib_module_names | {"__future__"}
+EVERYTHING = frozenset({"*"})
+
+# The parts of `runtime` that touch the world. Its core may not know them: it is handed ports.
+EDGES = ("runtime.adapters", "runtime.wire", "runtime.settings", "runtime.wiring", "runtime.local")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`ours`: packages of this project, `except_for` some. `packages`: what may come from elsewhere, beside stdlib."""
+
+    ours: tuple[str, ...]
+    packages: frozenset[str] = frozenset()
+    except_for: tuple[str, ...] = ()
+
+
+def third_party(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+AWS = ("boto3", "botocore", "types_boto3_sqs", "types_boto3_dynamodb", "types_boto3_s3", "types_boto3_scheduler")
+RULES = {
+    "runtime": Rule(("runtime",), except_for=EDGES),
+    "runtime.model": Rule(("runtime.model",)),
+    "runtime.errors": Rule(()),
+    "runtime.ports": Rule(("runtime.model", "runtime.errors")),
+    "runtime.tools": Rule(("runtime",), third_party("jsonschema"), except_for=EDGES),
+    "runtime.wire": Rule(("runtime",), third_party("pydantic"), except_for=("runtime.adapters", "runtime.wiring")),
+    "runtime.settings": Rule(("runtime.model",), third_party("pydantic")),
+    "runtime.callbacks": Rule(("runtime",), except_for=("runtime.adapters", "runtime.wiring", "runtime.local")),
+    "runtime.wiring": Rule(("runtime",)),
+    "runtime.local": Rule(("runtime",)),
+    "runtime.adapters": Rule(("runtime",), except_for=("runtime.adapters.aws", "runtime.adapters.http")),
+    "runtime.adapters.memory": Rule(("runtime",), except_for=("runtime.adapters.aws", "runtime.adapters.http")),
+    "runtime.adapters.http": Rule(("runtime",), third_party("httpcore"), except_for=("runtime.adapters.aws",)),
+    "runtime.adapters.aws": Rule(("runtime",), third_party("psycopg", *AWS), except_for=("runtime.adapters.memory",)),
+    "handlers": Rule(("runtime", "handlers"), third_party("aws_lambda_powertools", "pydantic", *AWS)),
+    "infra": Rule(("infra",), third_party("aws_cdk", "constructs", "cdk_nag", "jsii")),
+    "app": Rule(("infra",), third_party("aws_cdk", "cdk_nag")),
+    "scripts": Rule(("scripts", "runtime"), EVERYTHING),
+    "scripts.bootstrap": Rule(()),
+    "scripts.offline_stack": Rule(("scripts",), EVERYTHING),
+    "tests": Rule(("runtime", "handlers", "infra", "scripts", "tests", "app"), EVERYTHING),
+}
+
+
+def rule_of(module: str) -> Rule:
+    return RULES[max((row for row in RULES if is_within(module, row)), key=len)]
+
+
+def breaches(module: Module) -> list[str]:
+    rule = rule_of(module.name)
+    return [name for name in module.imports() if not _allowed(name, rule)]
+
+
+def _allowed(name: str, rule: Rule) -> bool:
+    top = name.partition(".")[0]
+    if top in CODE or top == "app":
+        return any(is_within(name, ours) for ours in rule.ours) and not any(
+            is_within(name, forbidden) for forbidden in rule.except_for
+        )
+    return top in STDLIB or rule.packages == EVERYTHING or top in rule.packages
+
+
+def test_every_module_imports_only_what_its_row_of_the_table_allows() -> None:
+    assert {module.name: found for module in modules() if (found := breaches(module))} == {}
+
+
+def test_every_row_of_the_table_has_a_module() -> None:
+    names = [module.name for module in modules()]
+    assert [row for row in RULES if not any(is_within(name, row) for name in names)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("runtime.slice", "import boto3"),
+        ("runtime.slice", "from runtime.adapters.aws import sqs"),
+        ("runtime.model.entries", "from runtime import slice"),
+        ("runtime.ports", "import pydantic"),
+        ("runtime.wire.rows", "import psycopg"),
+        ("runtime.callbacks", "import aws_lambda_powertools"),
+        ("infra.stack", "from runtime import settings"),
+        ("scripts.bootstrap", "import rich"),
+        ("scripts.offline_stack.poller", "from runtime.wire import messages"),
+    ],
+)
+def test_an_import_across_a_border_is_seen(module: str, statement: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(f"def late() -> None:\n    {statement}\n")
+    assert breaches(Module(module, path)) != []
