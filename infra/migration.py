@@ -1,0 +1,53 @@
+"""The migration: brings the database's schema up to date while deploying."""
+
+from collections.abc import Mapping
+
+from aws_cdk import CustomResource, Duration
+from constructs import Construct
+
+from infra.functions import FunctionDefaults, RuntimeFunction
+
+TIMEOUT_S = 600  # an index on a table that has grown is built in the background and waited for
+
+
+class Migration(Construct):
+    """The migration function, and the custom resource that runs it whenever our code changes.
+
+    It runs as the database's admin, which no other function can become, and lets the slice's role connect as the
+    slice's database user. Running it again, also with older properties during a rollback, changes nothing.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        defaults: FunctionDefaults,
+        environment: Mapping[str, str],
+        slice_role_arn: str,
+        database_user: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.migrate = RuntimeFunction(
+            self,
+            "Migrate",
+            defaults=defaults,
+            handler="handlers.migrate.handler",
+            description="Brings the database's schema up to date while deploying",
+            environment=environment,
+            timeout_s=TIMEOUT_S,
+        )
+        self.resource = CustomResource(
+            self,
+            "Schema",
+            resource_type="Custom::InfinitySchema",
+            service_token=self.migrate.function.function_arn,
+            service_timeout=Duration.seconds(TIMEOUT_S),
+            properties={
+                "Version": defaults.code.version,
+                "SliceRoleArn": slice_role_arn,
+                "DatabaseRole": database_user,
+            },
+        )
+        # The role's rights must be there before the resource runs, and stay until it is gone.
+        self.resource.node.add_dependency(self.migrate.role)
