@@ -13,7 +13,6 @@ The repairs replace private functions of ministack, so its version is pinned her
 
 import argparse
 import asyncio
-import inspect
 import logging
 import re
 import signal
@@ -21,12 +20,12 @@ import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ministack.core import pgproxy  # type: ignore[import-untyped]
 
+from scripts.offline_stack.pinned import check_function, check_version
 from scripts.offline_stack.supervisor import (
     ProcessIdentity,
     ProcessSpec,
@@ -36,7 +35,6 @@ from scripts.offline_stack.supervisor import (
     wait_until_ready,
 )
 
-PINNED_VERSION = "1.5.33"
 PRIVATE_NAMES = {
     "_handle_client": ["cluster_id", "backend_host", "backend_port", "c_reader", "c_writer"],
     "_handle_extended": ["conn", "type_byte", "payload", "b_writer", "c_writer"],
@@ -97,7 +95,9 @@ class Repairs:
             RuntimeError: this is not the ministack they were written for.
 
         """
-        check_ministack()
+        check_version()
+        for name, parameters in PRIVATE_NAMES.items():
+            check_function(pgproxy, name, parameters)
         pgproxy._handle_extended = self.handle_extended
         pgproxy._ext_error = self.refuse_in_place
         pgproxy._backend_relay = self.relay
@@ -145,22 +145,6 @@ class Repairs:
 
 def error_payload(sqlstate: str, message: str, detail: str | None = None) -> bytes:
     return bytes(pgproxy._error_response(sqlstate, message, detail)[FRAME_HEADER_BYTES:])
-
-
-def check_ministack() -> None:
-    """Fail at the start, not in the middle of a test, when ministack is not the one the repairs know.
-
-    Raises:
-        RuntimeError: another version, or a private function that is missing or takes other arguments.
-
-    """
-    installed = version("ministack")
-    if installed != PINNED_VERSION:
-        raise RuntimeError(f"the DSQL proxy is repaired for ministack {PINNED_VERSION}, installed is {installed}")
-    for name, parameters in PRIVATE_NAMES.items():
-        function = getattr(pgproxy, name, None)
-        if function is None or list(inspect.signature(function).parameters) != parameters:
-            raise RuntimeError(f"ministack {installed} has no pgproxy.{name}({', '.join(parameters)})")
 
 
 async def serve(port: int, backend_port: int) -> None:

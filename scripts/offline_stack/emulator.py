@@ -1,19 +1,25 @@
-"""ministack, the emulator of AWS, in a process of its own, with two settings that it has no variable for.
+"""ministack, the emulator of AWS, in a process of its own, with three things changed that it has no variable for.
 
-usage: python -m scripts.offline_stack.emulator   (ministack's own environment variables apply)
+usage: python -m scripts.offline_stack.emulator --log-folder DIR   (ministack's own environment variables apply)
 
 * A warm invocation is answered at once, instead of after 50 ms of waiting for log lines that may never come.
 * The Scheduler looks for due schedules every second instead of every ten.
+* Every invocation of every function, whoever asked for it, is recorded: see `invocations`.
 
-Both are private names of ministack, so its version is pinned and the names are checked at the start.
+These are private names of ministack, so its version is pinned and the names are checked at the start.
 """
 
+import argparse
 import sys
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
+from scripts.offline_stack.invocations import INVOKE_PARAMETERS, recorded
+from scripts.offline_stack.journal import Journal
+from scripts.offline_stack.pinned import check_function, check_version
 from scripts.offline_stack.supervisor import (
     ProcessIdentity,
     ProcessSpec,
@@ -26,11 +32,20 @@ from scripts.offline_stack.supervisor import (
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 30.0
 REGION = "us-east-1"
-ACCOUNT = "000000000000"
+INVOCATIONS = "invocations.jsonl"
 # first_line_wait, idle_confirm, hard_cap of Worker._drain_stderr_bounded, in seconds.
 STOCK_DRAIN_S = (0.050, 0.005, 0.250)
 QUICK_DRAIN_S = (0.002, 0.001, 0.250)
 SCHEDULER_TICK_S = 1
+
+
+class ClientSettings(TypedDict):
+    """The keyword arguments with which a boto3 client reaches the emulator, as root."""
+
+    endpoint_url: str
+    region_name: str
+    aws_access_key_id: str
+    aws_secret_access_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +59,17 @@ class RunningEmulator:
 
 
 def start(supervisor: Supervisor, folder: Path, log: Path, launch: Sequence[str] = ()) -> RunningEmulator:
-    """Start the emulator with an empty memory and return when it answers. Everything it writes goes below `folder`."""
+    """Start the emulator with an empty memory and return when it answers.
+
+    Everything it writes goes below `folder`; what its functions do goes into `invocations.jsonl` and `functions.log`
+    beside `log`.
+    """
     port = free_port()
     temporary = folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     spec = ProcessSpec(
         name="the AWS emulator",
-        command=[sys.executable, "-m", "scripts.offline_stack.emulator"],
+        command=[sys.executable, "-m", "scripts.offline_stack.emulator", "--log-folder", str(log.parent)],
         log=log,
         environment=bare_environment(
             temporary,
@@ -68,14 +87,14 @@ def start(supervisor: Supervisor, folder: Path, log: Path, launch: Sequence[str]
     return RunningEmulator(identity, port)
 
 
-def client_settings(endpoint: str) -> dict[str, str]:
-    """Give the keyword arguments with which a boto3 client reaches the emulator."""
-    return {
-        "endpoint_url": endpoint,
-        "region_name": REGION,
-        "aws_access_key_id": "test",
-        "aws_secret_access_key": "test",
-    }
+def client_settings(endpoint: str) -> ClientSettings:
+    """Give what makes a client: `boto3.client("sqs", **client_settings(endpoint))`."""
+    return ClientSettings(
+        endpoint_url=endpoint,
+        region_name=REGION,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106  any key acts as root there
+    )
 
 
 def _answers(port: int) -> bool | None:
@@ -86,8 +105,8 @@ def _answers(port: int) -> bool | None:
         return None
 
 
-def tune() -> None:
-    """Change the private settings.
+def tune(log_folder: Path) -> None:
+    """Change the private settings, and have every invocation recorded.
 
     Raises:
         RuntimeError: this ministack does not have them as we know them.
@@ -96,20 +115,24 @@ def tune() -> None:
     from ministack.core import lambda_runtime  # type: ignore[import-untyped]
     from ministack.services import scheduler  # type: ignore[import-untyped]
 
-    drain = lambda_runtime.Worker._drain_stderr_bounded
-    if drain.__defaults__ != STOCK_DRAIN_S or not hasattr(scheduler, "_SCHEDULE_TICK_INTERVAL"):
+    worker = lambda_runtime.Worker
+    check_function(worker, "invoke", INVOKE_PARAMETERS)
+    if worker._drain_stderr_bounded.__defaults__ != STOCK_DRAIN_S or not hasattr(scheduler, "_SCHEDULE_TICK_INTERVAL"):
         raise RuntimeError("ministack has changed: compare the private names in this module with its source")
-    drain.__defaults__ = QUICK_DRAIN_S
+    worker._drain_stderr_bounded.__defaults__ = QUICK_DRAIN_S
+    worker.invoke = recorded(worker.invoke, Journal(log_folder / INVOCATIONS), log_folder / "functions.log")
     scheduler._SCHEDULE_TICK_INTERVAL = SCHEDULER_TICK_S
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="ministack, tuned and recorded")
+    parser.add_argument("--log-folder", type=Path, required=True)
+    arguments = parser.parse_args()
+
     from ministack.app import main as run_ministack  # type: ignore[import-untyped]
 
-    from scripts.offline_stack.dsql_proxy import check_ministack
-
-    check_ministack()
-    tune()
+    check_version()
+    tune(arguments.log_folder)
     sys.argv[1:] = []
     run_ministack()
 
