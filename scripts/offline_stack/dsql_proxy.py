@@ -17,23 +17,11 @@ import logging
 import re
 import signal
 import struct
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ministack.core import pgproxy  # type: ignore[import-untyped]
 
 from scripts.offline_stack.pinned import check_function, check_version
-from scripts.offline_stack.supervisor import (
-    ProcessIdentity,
-    ProcessSpec,
-    Supervisor,
-    announced_port,
-    bare_environment,
-    wait_until_ready,
-)
 
 PRIVATE_NAMES = {
     "_handle_client": ["cluster_id", "backend_host", "backend_port", "c_reader", "c_writer"],
@@ -49,33 +37,6 @@ CONFLICT_STATES = (b"55P03", b"40P01")  # lock_not_available, deadlock_detected
 CONFLICT = ("40001", "change conflicts with another transaction, please retry: (OC000)")
 REFUSAL_MARK = re.compile(rb"dsql_refusal_(\d+)_")
 FRAME_HEADER_BYTES = 5  # one type byte and a length of four
-REPOSITORY = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class RunningProxy:
-    identity: ProcessIdentity
-    port: int
-
-
-def start(
-    supervisor: Supervisor, backend_port: int, temporary: Path, log: Path, launch: Sequence[str] = ()
-) -> RunningProxy:
-    """Start the proxy in front of a running PostgreSQL and return when it listens."""
-    log.unlink(missing_ok=True)
-    spec = ProcessSpec(
-        name="the DSQL proxy",
-        command=[sys.executable, "-m", "scripts.offline_stack.dsql_proxy", "--backend-port", str(backend_port)],
-        log=log,
-        environment=bare_environment(temporary),
-        folder=REPOSITORY,
-        launch_options=launch,
-    )
-    identity = supervisor.start(spec)
-    port = wait_until_ready(spec, identity, lambda: announced_port(log), START_TIMEOUT_S)
-    return RunningProxy(identity, port)
-
 
 # `conn` below is ministack's own connection object, which has no types; hence Any.
 

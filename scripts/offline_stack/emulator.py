@@ -13,7 +13,6 @@ import argparse
 import sys
 import urllib.request
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -21,7 +20,7 @@ from scripts.offline_stack.invocations import INVOKE_PARAMETERS, recorded
 from scripts.offline_stack.journal import Journal
 from scripts.offline_stack.pinned import check_function, check_version
 from scripts.offline_stack.supervisor import (
-    ProcessIdentity,
+    Piece,
     ProcessSpec,
     Supervisor,
     bare_environment,
@@ -32,6 +31,7 @@ from scripts.offline_stack.supervisor import (
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 30.0
 REGION = "us-east-1"
+ACCOUNT = "000000000000"
 INVOCATIONS = "invocations.jsonl"
 # first_line_wait, idle_confirm, hard_cap of Worker._drain_stderr_bounded, in seconds.
 STOCK_DRAIN_S = (0.050, 0.005, 0.250)
@@ -48,24 +48,13 @@ class ClientSettings(TypedDict):
     aws_secret_access_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunningEmulator:
-    identity: ProcessIdentity
-    port: int
-
-    @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-
-def start(supervisor: Supervisor, folder: Path, log: Path, launch: Sequence[str] = ()) -> RunningEmulator:
+def start(supervisor: Supervisor, temporary: Path, log: Path, launch: Sequence[str] = ()) -> Piece:
     """Start the emulator with an empty memory and return when it answers.
 
-    Everything it writes goes below `folder`; what its functions do goes into `invocations.jsonl` and `functions.log`
-    beside `log`.
+    Everything it writes goes below `temporary`; what its functions do goes into `invocations.jsonl` and
+    `functions.log` beside `log`.
     """
     port = free_port()
-    temporary = folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     spec = ProcessSpec(
         name="the AWS emulator",
@@ -84,7 +73,12 @@ def start(supervisor: Supervisor, folder: Path, log: Path, launch: Sequence[str]
     )
     identity = supervisor.start(spec)
     wait_until_ready(spec, identity, lambda: _answers(port), START_TIMEOUT_S)
-    return RunningEmulator(identity, port)
+    return Piece(identity, port)
+
+
+def endpoint_of(piece: Piece) -> str:
+    """Give the URL at which a running emulator answers."""
+    return f"http://127.0.0.1:{piece.port}"
 
 
 def client_settings(endpoint: str) -> ClientSettings:

@@ -21,7 +21,7 @@ import psycopg
 
 from scripts.offline_stack.supervisor import (
     LAUNCHER,
-    ProcessIdentity,
+    Piece,
     ProcessSpec,
     StackError,
     Supervisor,
@@ -60,12 +60,6 @@ class PostgresFolders:
         return self.home / "data"
 
 
-@dataclass(frozen=True, slots=True)
-class RunningPostgres:
-    identity: ProcessIdentity
-    port: int
-
-
 def prepare_folders(home: Path) -> PostgresFolders:
     """Make `home`, and find the programs; as root, both where the unprivileged user may go.
 
@@ -85,6 +79,14 @@ def prepare_folders(home: Path) -> PostgresFolders:
     data.mkdir(mode=0o700, exist_ok=True)
     os.chown(data, user.pw_uid, user.pw_gid)
     return PostgresFolders(binaries, home)
+
+
+def choose_home(preferred: Path) -> Path:
+    """Choose where the data goes: as preferred, unless that is below a folder closed to the unprivileged user."""
+    preferred.parent.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() != 0 or _open_to_everybody(preferred.parent):
+        return preferred
+    return Path(tempfile.mkdtemp(prefix="infinity-postgres-", dir=public_temporary_folder()))
 
 
 def public_temporary_folder() -> Path:
@@ -111,7 +113,7 @@ def initialise(folders: PostgresFolders) -> None:
     (folders.home / "initialised").touch()
 
 
-def start(supervisor: Supervisor, folders: PostgresFolders, log: Path, launch: Sequence[str] = ()) -> RunningPostgres:
+def start(supervisor: Supervisor, folders: PostgresFolders, log: Path, launch: Sequence[str] = ()) -> Piece:
     """Start the server on a free port and return when it answers."""
     port = free_port()
     options = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
@@ -125,7 +127,7 @@ def start(supervisor: Supervisor, folders: PostgresFolders, log: Path, launch: S
     )
     identity = supervisor.start(spec)
     wait_until_ready(spec, identity, lambda: _answers(port), START_TIMEOUT_S)
-    return RunningPostgres(identity, port)
+    return Piece(identity, port)
 
 
 def create_database(port: int, name: str) -> None:

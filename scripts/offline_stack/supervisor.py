@@ -40,6 +40,14 @@ class ProcessIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """One running process of the stack, and the port of 127.0.0.1 it listens on; 0 where it listens on none."""
+
+    identity: ProcessIdentity
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessSpec:
     """What to run. `environment` is the whole environment: nothing of the caller's leaks in."""
 
@@ -89,6 +97,12 @@ class Supervisor:
         child = self._children.pop(identity.pid, None)
         if child is not None:
             child.wait(STOP_GRACE_S)
+
+    def stop_children(self) -> None:
+        """Stop whatever this supervisor started and has not stopped, the newest first."""
+        for child in reversed(list(self._children.values())):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self.stop(ProcessIdentity(child.pid, psutil.Process(child.pid).create_time()))
 
 
 def is_running(identity: ProcessIdentity) -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.offline_stack import dsql_proxy, emulator, postgres
+from scripts.offline_stack import emulator, postgres
+from scripts.offline_stack.pieces import OwnPieces
 from scripts.offline_stack.supervisor import Supervisor
 
 DsnFactory = Callable[[], str]
@@ -30,7 +31,8 @@ def postgres_dsql() -> Iterator[DsnFactory]:
         postgres.initialise(folders)
         server = postgres.start(supervisor, folders, home / "postgres.log", _with_this_process())
         stack.callback(supervisor.stop, server.identity, postgres.STOP_SIGNAL)
-        proxy = dsql_proxy.start(supervisor, server.port, home, home / "dsql_proxy.log", _with_this_process())
+        pieces = OwnPieces(supervisor, home, _with_this_process())
+        proxy = pieces.start("dsql-proxy", "dsql_proxy", ["--backend-port", str(server.port)])
         stack.callback(supervisor.stop, proxy.identity)
 
         def fresh_dsn() -> str:
@@ -47,9 +49,9 @@ def ministack() -> Iterator[str]:
     supervisor = Supervisor()
     with ExitStack() as stack:
         folder = stack.enter_context(_temporary_folder("infinity-emulator-", Path(tempfile.gettempdir())))
-        running = emulator.start(supervisor, folder, folder / "emulator.log", _with_this_process())
+        running = emulator.start(supervisor, folder / "tmp", folder / "emulator.log", _with_this_process())
         stack.callback(supervisor.stop, running.identity)
-        yield running.endpoint
+        yield emulator.endpoint_of(running)
 
 
 @pytest.fixture(scope="session")
