@@ -78,17 +78,15 @@ class SliceConfig:
     memory_mb: int
     batch_size: int
     max_concurrency: int
-    settings: Mapping[str, str]
 
     @classmethod
     def read(cls, context: Context) -> Self:
         config = cls(
             timeout_s=context.number("slice_timeout_s", 300, least=1, most=LAMBDA_TIMEOUT_S),
-            completion_reserve_s=context.number("completion_reserve_s", 90, least=1, most=LAMBDA_TIMEOUT_S),
+            completion_reserve_s=context.number("completion_reserve_s", 90, least=0, most=LAMBDA_TIMEOUT_S),
             memory_mb=context.number("slice_memory_mb", 1_024, least=128, most=10_240),
             batch_size=context.number("slice_batch_size", 10, least=1, most=10),
             max_concurrency=context.number("slice_max_concurrency", 100, least=2, most=1_000),
-            settings=_settings(context),
         )
         if config.completion_reserve_s >= config.timeout_s:
             raise ConfigError("completion_reserve_s must be below slice_timeout_s, or no completion would ever start")
@@ -112,7 +110,7 @@ class QueueConfig:
             retention_days=context.number("queue_retention_days", 14, least=1, most=14),
             output_retention_days=context.number("output_retention_days", 14, least=1, most=14),
             max_receive_count=context.number("max_receive_count", 20, least=1, most=1_000),
-            timer_delay_limit_s=context.number("timer_delay_limit_s", QUEUE_DELAY_S, least=1, most=QUEUE_DELAY_S),
+            timer_delay_limit_s=context.number("timer_delay_limit_s", QUEUE_DELAY_S, least=0, most=QUEUE_DELAY_S),
         )
         if config.visibility_s < slice_timeout_s:
             raise ConfigError("queue_visibility_s must not be below slice_timeout_s: Lambda refuses such a mapping")
@@ -163,7 +161,11 @@ class OperationConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeployConfig:
-    """Everything one deployment is made from. `offline` is the local stack: see `scripts/offline`."""
+    """Everything one deployment is made from.
+
+    `offline` is the local stack: see `scripts/offline`. `settings` are further settings of the runtime, by their own
+    names, for whoever wants other budgets or limits than its defaults: `-c 'settings={"completions_per_slice": 4}'`.
+    """
 
     offline: bool
     database: DatabaseConfig
@@ -172,6 +174,7 @@ class DeployConfig:
     queues: QueueConfig
     reach: ReachConfig
     operation: OperationConfig
+    settings: Mapping[str, str]
 
     @classmethod
     def from_context(cls, values: Mapping[str, object]) -> Self:
@@ -191,6 +194,7 @@ class DeployConfig:
             queues=QueueConfig.read(context, slice_timeout_s=slice_config.timeout_s),
             reach=ReachConfig.read(context),
             operation=OperationConfig.read(context, offline=offline),
+            settings=_settings(context),
         )
         context.refuse_unasked()
         return config
@@ -218,7 +222,7 @@ def _base_url(context: Context, name: str) -> str | None:
 
 
 def _settings(context: Context) -> dict[str, str]:
-    """Further settings of the runtime by their own names, as the environment wants them: texts, JSON where not."""
+    """As the environment wants them: texts as they are, everything else as JSON."""
     given = context.table("settings")
     wrong = [name for name in given if not SETTING.fullmatch(name)]
     if wrong:

@@ -8,6 +8,7 @@ from constructs import Construct
 
 from infra.alarms import Alarms
 from infra.config import DeployConfig
+from infra.context import ConfigError
 from infra.database import Database
 from infra.example_toolset import ExampleToolset
 from infra.functions import FunctionCode, FunctionDefaults, RuntimeFunction
@@ -61,6 +62,14 @@ class InfinityStack(Stack):
 
     # The parts that run, and what each is told.
 
+    def _with_settings(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """What a function is told by the stack, and the further settings that were chosen for this deployment."""
+        settings = {f"INFINITY_{name.upper()}": value for name, value in self.config.settings.items()}
+        decided = sorted(settings.keys() & environment.keys())
+        if decided:
+            raise ConfigError(f"settings hold {', '.join(decided)}, which the stack decides: see the README's context")
+        return {**settings, **environment}
+
     def _receiver(self) -> Receiver:
         reach = self.config.reach
         return Receiver(
@@ -69,14 +78,16 @@ class InfinityStack(Stack):
             defaults=self.defaults,
             base_url=reach.receiver_base_url,
             function_url_base=reach.function_url_base,
-            environment={
-                "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
-                "INFINITY_OUTPUT_QUEUE_URL": self.queues.output.queue_url,
-                "INFINITY_STATE_TABLE": self.state.table_name,
-                "INFINITY_PAYLOAD_BUCKET": self.payloads.bucket_name,
-                "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
-                "INFINITY_CALLBACK_BODY_LIMIT_BYTES": str(reach.callback_body_limit_bytes),
-            },
+            environment=self._with_settings(
+                {
+                    "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
+                    "INFINITY_OUTPUT_QUEUE_URL": self.queues.output.queue_url,
+                    "INFINITY_STATE_TABLE": self.state.table_name,
+                    "INFINITY_PAYLOAD_BUCKET": self.payloads.bucket_name,
+                    "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
+                    "INFINITY_CALLBACK_BODY_LIMIT_BYTES": str(reach.callback_body_limit_bytes),
+                }
+            ),
         )
 
     def _timer_relay(self) -> TimerRelay:
@@ -86,12 +97,14 @@ class InfinityStack(Stack):
             defaults=self.defaults,
             queue=self.timers.queue,
             polled_by_lambda=not self.config.offline,
-            environment={
-                "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
-                "INFINITY_TIMER_QUEUE_URL": self.timers.queue.queue_url,
-                "INFINITY_TIMER_DELAY_LIMIT_S": str(self.config.queues.timer_delay_limit_s),
-                "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
-            },
+            environment=self._with_settings(
+                {
+                    "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
+                    "INFINITY_TIMER_QUEUE_URL": self.timers.queue.queue_url,
+                    "INFINITY_TIMER_DELAY_LIMIT_S": str(self.config.queues.timer_delay_limit_s),
+                    "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
+                }
+            ),
         )
 
     def _example_toolset(self) -> ExampleToolset | None:
@@ -113,14 +126,13 @@ class InfinityStack(Stack):
             config=self.config.slice,
             queue=self.queues.input,
             polled_by_lambda=not self.config.offline,
-            environment=self._slice_environment(),
+            environment=self._with_settings(self._slice_environment()),
         )
 
     def _slice_environment(self) -> dict[str, str]:
         config = self.config
-        environment = {f"INFINITY_{name.upper()}": value for name, value in config.slice.settings.items()}
-        environment |= self.database.environment
-        environment |= {
+        environment = {
+            **self.database.environment,
             "INFINITY_DSQL_USER": config.database.user,
             "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
             "INFINITY_OUTPUT_QUEUE_URL": self.queues.output.queue_url,
