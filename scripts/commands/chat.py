@@ -43,7 +43,7 @@ def follow_turn(reader: OutputReader, console: Console, wait_s: float) -> bool:
     """Show outputs until a turn of the root is done. Returns whether one was, within `wait_s`."""
     deadline = time.monotonic() + wait_s
     while time.monotonic() < deadline:
-        outputs = reader.read(time.time())
+        outputs = reader.read()
         for output in outputs:
             console.print(render(output))
         if any(output.type == "turn_done" and output.thread_id == output.root_thread_id for output in outputs):
@@ -73,7 +73,7 @@ def converse(target: Target, thread_id: str, reader: OutputReader, console: Cons
 
 def _keep_showing(reader: OutputReader, show: Callable[[Text], None], leaving: threading.Event) -> None:
     while not leaving.is_set():
-        for output in reader.read(time.time()):
+        for output in reader.read():
             show(render(output))
         leaving.wait(PAUSE_S)
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scripts.bootstrap import ROOT, VENV, cdk_command, tool_environment
-from scripts.commands.gate_counts import count_nag_exceptions, count_tests
+from scripts.commands.counting import count_tests
 
 BUILD = ROOT / ".build" / "gate"
 TYPED = ("app.py", "runtime", "handlers", "infra", "scripts", "tests")
@@ -116,8 +116,8 @@ def _synth() -> bool:
     assembly = BUILD / "cdk.out"
     if not _run(*cdk_command(), "synth", "--quiet", "--no-notices", "--output", assembly):
         return False
-    print(f"cdk-nag: clean, with {count_nag_exceptions(assembly)} exceptions that name resource, rule and reason")
-    return _run(_tool("cfn-lint"), *assembly.glob("*.template.json"))
+    exceptions_printed = _run(_tool("python"), "-m", "infra.report", assembly)
+    return exceptions_printed and _run(_tool("cfn-lint"), *assembly.glob("*.template.json"))
 
 
 def _end_to_end() -> bool:

@@ -7,7 +7,7 @@ releases it. Delivery is at least once: an output whose id is known is dropped.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scripts.commands.messages import JsonObject
@@ -23,22 +23,25 @@ HOLD_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One message of the output queue. `seq` orders a thread; it is None where no history stands behind it."""
+    """One message of the output queue. `seq` orders a thread; it is None where no history stands behind it.
+
+    `sent_at` is when the queue took it, in epoch seconds.
+    """
 
     id: str
     type: str
     thread_id: str
     root_thread_id: str
     seq: int | None
-    fields: JsonObject = field(hash=False)
-    arrived_at: float = 0.0
+    fields: JsonObject
+    sent_at: float
 
     def text_of(self, name: str) -> str:
         value = self.fields.get(name, "")
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_output(body: str, arrived_at: float = 0.0) -> Output:
+def read_output(body: str, sent_at: float) -> Output:
     """Read a message body of the output queue. Raises: ValueError or KeyError for what is none."""
     fields = json.loads(body)
     return Output(
@@ -48,7 +51,7 @@ def read_output(body: str, arrived_at: float = 0.0) -> Output:
         root_thread_id=fields["root_thread_id"],
         seq=fields["seq"],
         fields=fields,
-        arrived_at=arrived_at,
+        sent_at=sent_at,
     )
 
 
@@ -93,14 +96,14 @@ class OutputReader:
         self._root_thread_id = root_thread_id
         self._order = OutputOrder()
 
-    def read(self, clock_s: float) -> list[Output]:
+    def read(self) -> list[Output]:
         """Take what lies there now for this conversation, in order; empty when there is nothing. Does not wait.
 
-        Taken messages are deleted. `clock_s` is noted as their time of arrival.
+        Taken messages are deleted.
         """
         ours, others = self._sweep()
         self._release(others)
-        fresh = self._order.arrange(read_output(message["Body"], clock_s) for message in ours)
+        fresh = self._order.arrange(_output_of(message) for message in ours)
         self._delete(ours)
         return fresh
 
@@ -112,7 +115,7 @@ class OutputReader:
                 QueueUrl=self._queue_url,
                 MaxNumberOfMessages=10,
                 VisibilityTimeout=HOLD_S,
-                MessageSystemAttributeNames=["MessageGroupId"],
+                MessageSystemAttributeNames=["MessageGroupId", "SentTimestamp"],
             ).get("Messages", [])
             for message in batch:
                 mine = message["Attributes"]["MessageGroupId"] == self._root_thread_id
@@ -139,6 +142,10 @@ class OutputReader:
                     {"Id": str(index), "ReceiptHandle": message["ReceiptHandle"]} for index, message in enumerate(batch)
                 ],
             )
+
+
+def _output_of(message: "MessageTypeDef") -> Output:
+    return read_output(message["Body"], sent_at=int(message["Attributes"]["SentTimestamp"]) / 1000)
 
 
 def _batches(messages: "Sequence[MessageTypeDef]") -> "list[Sequence[MessageTypeDef]]":

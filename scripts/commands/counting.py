@@ -1,4 +1,4 @@
-"""What the gate counts at its end: tests, and the exceptions from cdk-nag's rules."""
+"""Adds up what pytest counted in the sections of the gate."""
 
 from dataclasses import dataclass
 from pathlib import Path
