@@ -1,0 +1,118 @@
+"""`scripts/demo`: deploy the app on this machine, talk to it, and judge what came of it."""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from scripts.commands.chat import render
+from scripts.commands.target import offline_target
+from scripts.demonstration.scenarios import SCENARIOS, Conversation, ScenarioError, collect_evidence, new_thread_id
+from scripts.demonstration.timeline import draw
+from scripts.demonstration.verdicts import Verdict
+from scripts.offline_stack.stack import OfflineStack
+from scripts.offline_stack.supervisor import StackError
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What --json writes. Durations in seconds; a demo without a scenario that was played is not ok."""
+
+    setup_s: float
+    run_s: float
+    verdicts: dict[str, Verdict]
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.verdicts) and all(verdict.ok for verdict in self.verdicts.values())
+
+    def to_json(self) -> str:
+        scenarios = {
+            name: {"ok": verdict.ok, "slices": verdict.slices, "why": verdict.why}
+            for name, verdict in self.verdicts.items()
+        }
+        fields = {"ok": self.ok, "setup_s": round(self.setup_s, 1), "run_s": round(self.run_s, 1)}
+        return json.dumps({**fields, "scenarios": scenarios}, indent=2) + "\n"
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the demo. Returns 0 only if every promise of every scenario was kept."""
+    arguments = _parser().parse_args(words)
+    console = Console(highlight=False)
+    names = list(SCENARIOS) if arguments.scenario == "all" else [arguments.scenario]
+    stack = OfflineStack(progress=lambda title: _step(console, title))
+    started = time.monotonic()
+    try:
+        stack.up()
+        setup_s = time.monotonic() - started
+        verdicts = {name: run_scenario(name, stack, console) for name in names}
+        report = Report(setup_s, time.monotonic() - started - setup_s, verdicts)
+    except StackError as error:
+        console.print(Text(f"error: {error}", style="red"))
+        report = Report(time.monotonic() - started, 0, {})
+    finally:
+        _leave(stack, console, keep=arguments.keep)
+    if arguments.json is not None:
+        arguments.json.write_text(report.to_json())
+    _conclude(report, console)
+    return 0 if report.ok else 1
+
+
+def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
+    """Play a scenario with a thread of its own, show it, and judge it. What did not come is judged, too."""
+    scenario = SCENARIOS[name]
+    console.rule(f"[bold]{name}[/bold]: {scenario.title}", align="left")
+    conversation = Conversation(offline_target(), new_thread_id(name), lambda output: console.print(render(output)))
+    try:
+        scenario.play(conversation)
+    except ScenarioError as error:
+        console.print(Text(f"error: {error}", style="red"))
+    evidence = collect_evidence(stack, conversation)
+    console.print()
+    console.print(draw(evidence, conversation.said, conversation.began_at))
+    verdict = scenario.judge(evidence)
+    console.print()
+    for check in verdict.checks:
+        sign, style = ("kept  ", "green") if check.kept else ("BROKEN", "bold red")
+        console.print(Text.assemble((f"{sign} ", style), check.promise, (f"  ({check.seen})", "dim")))
+    return verdict
+
+
+@contextmanager
+def _step(console: Console, title: str) -> Iterator[None]:
+    started = time.monotonic()
+    with console.status(title):
+        yield
+    console.print(f"{title}: [dim]{time.monotonic() - started:.1f} s[/dim]")
+
+
+def _leave(stack: OfflineStack, console: Console, *, keep: bool) -> None:
+    if keep:
+        console.print("[dim]the stack stays up: scripts/chat --offline --thread T, and scripts/offline down[/dim]")
+    else:
+        stack.down()
+
+
+def _conclude(report: Report, console: Console) -> None:
+    console.rule(align="left")
+    for name, verdict in report.verdicts.items():
+        outcome = "[green]ok[/green]" if verdict.ok else "[bold red]FAILED[/bold red]"
+        console.print(f"{name}: {outcome}, {verdict.slices} slices")
+    console.print(f"set-up {report.setup_s:.1f} s, scenarios {report.run_s:.1f} s")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scripts/demo",
+        description="Deploy the app into an AWS emulator on this machine, talk to it, and judge what came of it.",
+    )
+    parser.add_argument("--scenario", choices=[*SCENARIOS, "all"], default="all", help="which one (default: all)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome there")
+    parser.add_argument("--keep", action="store_true", help="leave the stack up, to go on with chat and enqueue")
+    return parser
