@@ -1,7 +1,7 @@
 """The content of a tool's result, as tool servers and queue messages write it.
 
 Tool servers are loose about it, so reading is too: a bare string, a single item, a list of either, nothing at all.
-What comes out is never empty and holds no blank text beside something else, because models refuse both.
+Blank texts are left out, because models refuse them; nothing but blanks is no item at all.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,6 @@ from runtime.errors import PermanentError
 from runtime.model.entries import ImageItem, Item, JsonObject, TextItem
 from runtime.wire.faults import Wire
 from runtime.wire.text import UnreadableJson, canonical_json, decode_json
-
-EMPTY_RESULT = "(the tool returned nothing)"
 
 
 class WireText(Wire):
@@ -46,13 +44,12 @@ _ITEMS: TypeAdapter[list[WireText | WireImage]] = TypeAdapter(WireItems)
 
 
 def read_items(given: Sequence[WireText | WireImage]) -> tuple[Item, ...]:
-    """Return the items without blank texts; if nothing is left, one text that says so."""
-    items = tuple(
+    """Return the items, those of them that hold something."""
+    return tuple(
         TextItem(item.text) if isinstance(item, WireText) else ImageItem(item.data, item.mediaType)
         for item in given
         if isinstance(item, WireImage) or item.text.strip()
     )
-    return items or (TextItem(EMPTY_RESULT),)
 
 
 def write_items(items: Sequence[Item]) -> list[JsonObject]:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.errors import InvalidMessage
+from runtime.mac import authentication_code
 from runtime.model.entries import ImageItem, Item, Origin, TextItem
 from runtime.model.messages import (
     Content,
@@ -18,7 +19,6 @@ from runtime.model.messages import (
     WakeContent,
 )
 from runtime.ports import Key, RawRecord
-from runtime.wire.items import EMPTY_RESULT
 from runtime.wire.messages import (
     MAX_METADATA_BYTES,
     body_hash,
@@ -27,6 +27,7 @@ from runtime.wire.messages import (
     message_type,
     parse_message,
 )
+from runtime.wire.text import canonical_json
 
 KEY = Key("k1", b"a secret of the deployment", 0)
 
@@ -256,9 +257,6 @@ def test_an_older_key_still_verifies_after_a_newer_one_signs() -> None:
 
 def signed(fields: dict[str, Any]) -> str:
     """What an older or newer release of ours would have written."""
-    from runtime.mac import authentication_code
-    from runtime.wire.text import canonical_json
-
     return json.dumps(
         {**fields, "auth": f"k1.{authentication_code(KEY.secret, 'message', canonical_json(fields).encode())}"}
     )
@@ -276,16 +274,16 @@ def test_the_older_name_of_a_result_is_the_same_type_so_a_repeat_is_known() -> N
 
 
 @pytest.mark.parametrize("given", ["", "   ", [], None, [None][:0], {"type": "text", "text": ""}, ["", "\n"]])
-def test_an_empty_result_is_accepted_and_becomes_words_that_say_so(given: object) -> None:
+def test_an_empty_result_is_accepted_and_holds_no_blank_item(given: object) -> None:
     message = parse_message(record(result(type="tool_result", content=given)), KEYS)
 
-    assert message.content == ResultContent("call_1", (TextItem(EMPTY_RESULT),))
+    assert message.content == ResultContent("call_1", ())
 
 
 def test_a_result_without_content_is_accepted() -> None:
     message = parse_message(record(result(type="tool_result")), KEYS)
 
-    assert message.content == ResultContent("call_1", (TextItem(EMPTY_RESULT),))
+    assert message.content == ResultContent("call_1", ())
 
 
 @pytest.mark.parametrize(
