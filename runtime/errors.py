@@ -11,6 +11,7 @@ RuntimeProblem
 ├── StartAgain                this slice's view of the thread is stale: load again and decide again
 │   ├── FenceLost             another commit came first; ours wrote nothing
 │   └── OutcomeUnknown        the reply to our COMMIT was lost; only a fresh load can tell
+├── RefusedTogether           the model refuses these messages: try the first one alone
 ├── HandOverFailed            a tool server did not (surely) take a call: becomes an `undelivered` message
 └── InvalidMessage            a body that can never be handled: parked with its reason, never retried
 
@@ -62,6 +63,10 @@ class FenceLost(StartAgain):
 
 class OutcomeUnknown(StartAgain):
     code = "outcome_unknown"
+
+
+class RefusedTogether(RuntimeProblem):
+    code = "refused_together"
 
 
 class HandOverFailed(RuntimeProblem):

@@ -1,0 +1,139 @@
+"""One delivery of the queue: records of several threads, each thread's in order, threads side by side.
+
+Threads whose records came often already run alone and last: what ends the process then takes no innocent with it.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from queue import LifoQueue
+
+from runtime.errors import InvalidMessage, RetryableError
+from runtime.giving_up import back_off_s
+from runtime.group import handle_group
+from runtime.model.messages import Delivery
+from runtime.outcome import SliceResult
+from runtime.ports import InputQueue, RawRecord
+from runtime.run import Environment
+from runtime.wire.messages import parse_message
+
+logger = logging.getLogger(__name__)
+
+# A first receive that waited this long for its turn in the batch gets its whole visibility back before it starts.
+_WAITED_LONG_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """As many environments as threads may run at the same time. Last in, first out: what is warm is used again."""
+
+    idle: LifoQueue[Environment]
+    executor: Executor
+    input_queue: InputQueue
+    visibility_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """`failed` are the ids of records that come back; `counted` names what is worth a metric, once per occurrence."""
+
+    failed: tuple[str, ...]
+    counted: tuple[str, ...]
+
+
+def run_batch(records: Sequence[RawRecord], workers: Workers, deadline_ms: int) -> BatchResult:
+    """Handle the records. Each is handled, parked, or among the failed; none of them makes this raise."""
+    groups: dict[str, list[RawRecord]] = {}
+    for record in records:
+        groups.setdefault(record.group_id, []).append(record)
+    by_receives = sorted(groups.values(), key=_receive_count)
+    first = [group for group in by_receives if _receive_count(group) < 3]
+    if len(first) > 1:
+        results = list(workers.executor.map(lambda group: _run_group(group, workers, deadline_ms), first))
+    else:
+        results = [_run_group(group, workers, deadline_ms) for group in first]
+    results += [_run_group(group, workers, deadline_ms) for group in by_receives[len(first) :]]
+    return BatchResult(_joined(result.failed for result in results), _joined(result.counted for result in results))
+
+
+def _receive_count(group: Sequence[RawRecord]) -> int:
+    return max(record.receive_count for record in group)
+
+
+def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(name for part in parts for name in part)
+
+
+def _run_group(records: Sequence[RawRecord], workers: Workers, deadline_ms: int) -> BatchResult:
+    environment = workers.idle.get()
+    try:
+        return _handle(records, environment, workers, deadline_ms)
+    except Exception:
+        # A defect of ours in one thread must not fail the whole invocation, which would slow every thread down.
+        logger.exception("slice failed unexpectedly", extra={"thread_id": records[0].group_id})
+        return BatchResult(tuple(record.record_id for record in records), ("defect",))
+    finally:
+        workers.idle.put(environment)
+
+
+def _handle(records: Sequence[RawRecord], environment: Environment, workers: Workers, deadline_ms: int) -> BatchResult:
+    ports = environment.ports
+    if records[0].receive_count == 1 and ports.clock.now_ms() - records[0].first_received_ms > _WAITED_LONG_MS:
+        workers.input_queue.postpone([record.handle for record in records], workers.visibility_s)
+    reading = _read(records, environment, workers.input_queue)
+    result = SliceResult(())
+    if reading.deliveries:
+        result = handle_group(records[0].group_id, reading.deliveries, environment, deadline_ms)
+    failed = _failed(records, {delivery.record_id for delivery in result.returned} | reading.unread)
+    visibility_s = result.visibility_s
+    if reading.unread and not result.returned:
+        visibility_s = back_off_s(_receive_count(records), ports.clock.chance())
+    if failed:
+        # One time for all of them: a message that came back before an earlier one would only find its group locked.
+        workers.input_queue.postpone([record.handle for record in failed], visibility_s)
+    counted = (*reading.counted, *result.counted)
+    return BatchResult(tuple(record.record_id for record in failed), counted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    deliveries: list[Delivery]
+    unread: set[str]
+    counted: tuple[str, ...]
+
+
+def _read(records: Sequence[RawRecord], environment: Environment, queue: InputQueue) -> _Reading:
+    """Parse the records in order; park what can never be handled; leave the rest once something is not to be had."""
+    deliveries: list[Delivery] = []
+    counted: list[str] = []
+    for index, record in enumerate(records):
+        try:
+            delivery = _delivery(record, environment, queue)
+        except RetryableError as error:
+            logger.warning("messages cannot be read now", extra={"code": error.code})
+            return _Reading(deliveries, {later.record_id for later in records[index:]}, (*counted, error.code))
+        if delivery is None:
+            counted.append("parked")
+        else:
+            deliveries.append(delivery)
+    return _Reading(deliveries, set(), tuple(counted))
+
+
+def _delivery(record: RawRecord, environment: Environment, queue: InputQueue) -> Delivery | None:
+    """Return the record parsed, or None when it was parked."""
+    try:
+        message = parse_message(record, environment.ports.keyring)
+    except InvalidMessage as fault:
+        queue.park(record, fault.reason)
+        logger.warning("message parked", extra={"record_id": record.record_id, "reason": fault.reason})
+        return None
+    return Delivery(message, record.record_id, record.handle, record.receive_count, record.first_received_ms)
+
+
+def _failed(records: Sequence[RawRecord], returned: set[str]) -> Sequence[RawRecord]:
+    """Return the first record that comes back and all behind it; those of them that are done have their receipts."""
+    for index, record in enumerate(records):
+        if record.record_id in returned:
+            return records[index:]
+    return ()

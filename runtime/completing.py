@@ -1,0 +1,80 @@
+"""Asking the model, within the time a slice has."""
+
+from dataclasses import replace
+
+from runtime.calendar_days import utc_day
+from runtime.context import model_request
+from runtime.draft import Draft
+from runtime.effects import error_output
+from runtime.errors import CutByDeadline, ModelUnavailable, RetryableError
+from runtime.model.threads import TokensOfDay
+from runtime.model.turns import Completion, ModelRequest
+from runtime.run import Run
+from runtime.tools.offer import Offer
+
+_TRIES = 3
+_FIRST_PAUSE_S = 1.0
+# A try may use this share of the time that is left, so that one which is cut can be repeated shorter.
+_SHARE_OF_A_TRY = 0.6
+# Time kept for the commit and its effects.
+_KEPT_S = 15.0
+
+
+def complete(draft: Draft, offer: Offer, run: Run) -> Completion:
+    """Return the turn after the draft's tail. Attempts that fail are discarded whole and leave no trace.
+
+    Tried again with a growing, jittered pause while there is time to begin a completion; after one that the time
+    limit cut, half as long an answer is asked for.
+
+    Whoever waits is told, once, when the messages have to come back for it.
+
+    Raises:
+        RetryableError: the model could not be had within this slice.
+        PermanentError: the model will never accept this request.
+    """
+    settings = run.settings
+    request = model_request(
+        draft.thread_id, draft.all_entries(), offer.specs, settings.system_prompt, settings.max_tokens
+    )
+    try:
+        return _with_tries(request, run)
+    except RetryableError as failure:
+        _say_that_it_is_retried(draft, failure, run)
+        raise
+
+
+def _with_tries(request: ModelRequest, run: Run) -> Completion:
+    for attempt in range(1, _TRIES + 1):
+        try:
+            return run.ports.model.complete(request, _timeout_s(run))
+        except ModelUnavailable as error:
+            pause_s = _FIRST_PAUSE_S * 2 ** (attempt - 1) * (0.5 + run.ports.clock.chance())
+            if attempt == _TRIES or run.remaining_s - pause_s < run.settings.completion_reserve_s:
+                raise
+            request = _shorter(request) if isinstance(error, CutByDeadline) else request
+            run.ports.clock.sleep(pause_s)
+    raise AssertionError("the last try returns or raises")
+
+
+def _timeout_s(run: Run) -> float:
+    return max(1.0, min(run.remaining_s - _KEPT_S, max(run.remaining_s * _SHARE_OF_A_TRY, _KEPT_S)))
+
+
+def _shorter(request: ModelRequest) -> ModelRequest:
+    return replace(request, max_tokens=max(1, request.max_tokens // 2))
+
+
+def with_tokens(draft: Draft, completion: Completion, run: Run) -> Draft:
+    """Return the draft with this completion's tokens counted to today."""
+    day, used = utc_day(run.ports.clock.now_ms()), completion.usage.total_tokens
+    before = draft.tokens.used if draft.tokens.day == day else 0
+    return replace(draft, tokens=TokensOfDay(day, before + used))
+
+
+def _say_that_it_is_retried(draft: Draft, failure: RetryableError, run: Run) -> None:
+    """Tell whoever waits, once: on the first receive of a message that comes back."""
+    if run.receive_count > 1 or not draft.consumed:
+        return
+    about = draft.consumed[0].key.message_id
+    text = "The model cannot be reached. This is tried again by itself."
+    run.ports.queues.send_outputs([error_output(draft.thread.row, about, failure.code, text, retrying=True)])

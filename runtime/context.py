@@ -1,0 +1,129 @@
+"""History as the model is shown it. Pure, and the same bytes for the same rows: a cached prefix stays cached.
+
+The result is valid for the strictest provider: it starts with a user turn, roles alternate, every call is answered
+once and directly, nothing is empty, reasoning stands unchanged in front of what it belongs to.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import assert_never
+
+from runtime import phrases
+from runtime.identity import event_id_at
+from runtime.items import plain_text
+from runtime.model.entries import (
+    AssistantText,
+    Body,
+    Entry,
+    Event,
+    Item,
+    Reasoning,
+    TextItem,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from runtime.model.turns import (
+    Block,
+    CachePoint,
+    CallBlock,
+    ModelMessage,
+    ModelRequest,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+    ToolSpec,
+)
+
+
+def model_request(
+    thread_id: str, entries: tuple[Entry, ...], tools: tuple[ToolSpec, ...], system: str, max_tokens: int
+) -> ModelRequest:
+    """Return the request that asks for the turn after the last entry, which must ask for one."""
+    return ModelRequest(
+        system=f"{phrases.SYSTEM_PROMPT}\n\n{system}" if system else phrases.SYSTEM_PROMPT,
+        tools=tools,
+        messages=with_cache_points(rendered(thread_id, entries)),
+        max_tokens=max_tokens,
+    )
+
+
+def rendered(thread_id: str, entries: Iterable[Entry]) -> tuple[ModelMessage, ...]:
+    """Return the entries as alternating messages, one message for all blocks of a role in a row."""
+    messages: list[ModelMessage] = []
+    role, blocks = "", list[Block]()
+    for block_role, block in _blocks(thread_id, entries):
+        if block_role != role:
+            if blocks:
+                messages.append(_message(role, blocks))
+            role, blocks = block_role, []
+        blocks.append(block)
+    if blocks:
+        messages.append(_message(role, blocks))
+    return tuple(messages)
+
+
+def _message(role: str, blocks: list[Block]) -> ModelMessage:
+    return ModelMessage("user" if role == "user" else "assistant", tuple(blocks))
+
+
+def with_cache_points(messages: tuple[ModelMessage, ...]) -> tuple[ModelMessage, ...]:
+    """Mark the end of this request, and the end of the one before it, which is what the provider has cached.
+
+    History only grows, so all of it is stable. Two of the provider's four points are used here; tools and system
+    have the others.
+    """
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    marked = set(users[-2:])
+    return tuple(
+        ModelMessage(message.role, (*message.blocks, CachePoint())) if index in marked else message
+        for index, message in enumerate(messages)
+    )
+
+
+def _blocks(thread_id: str, entries: Iterable[Entry]) -> Iterator[tuple[str, Block]]:
+    not_run: Mapping[str, tuple[str, ...]] = {}
+    for entry in entries:
+        body = entry.body
+        if isinstance(body, ToolCall):
+            not_run = {body.call_id: body.not_run}
+        notes = not_run.get(body.call_id, ()) if isinstance(body, ToolResult) else ()
+        yield from _blocks_of(thread_id, entry, body, notes)
+
+
+def _blocks_of(thread_id: str, entry: Entry, body: Body, not_run: tuple[str, ...]) -> Iterator[tuple[str, Block]]:
+    match body:
+        case UserText():
+            yield "user", TextBlock(phrases.WITHHELD_INPUT if entry.withheld else body.text)
+        case AssistantText():
+            yield "assistant", TextBlock(body.text or phrases.NO_REPLY)
+        case Reasoning():
+            yield "assistant", ReasoningBlock(body.text, body.signature, body.redacted)
+        case ToolCall():
+            yield "assistant", CallBlock(body.call_id, body.name, body.arguments)
+        case ToolResult():
+            yield "user", ResultBlock(body.call_id, _items(entry, body.items, not_run), body.status)
+        case Event():
+            injected_id = event_id_at(thread_id, entry.position)
+            yield "assistant", CallBlock(injected_id, phrases.INJECTED_TOOL, _injected_arguments(body))
+            yield "user", ResultBlock(injected_id, _items(entry, body.items, ()), body.status)
+        case _:
+            assert_never(body)
+
+
+def _items(entry: Entry, items: tuple[Item, ...], not_run: tuple[str, ...]) -> tuple[Item, ...]:
+    if entry.withheld:
+        items = (TextItem(phrases.WITHHELD_INPUT),)
+    return (*items, TextItem(phrases.not_run_note(not_run))) if not_run else items
+
+
+def _injected_arguments(event: Event) -> dict[str, object]:
+    return {
+        "original_tool_name": event.name,
+        "original_tool_call_id": event.call_id,
+        "original_args": event.arguments,
+    }
+
+
+def display_text(body: ToolResult | Event) -> str:
+    """Return what a person is shown of a result: what the tool chose to display, else its texts."""
+    return body.display_as if body.display_as is not None else plain_text(body.items)

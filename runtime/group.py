@@ -1,0 +1,51 @@
+"""The messages of one thread, handled until they are done or have to come back."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from runtime.errors import Misconfigured, RefusedTogether, RetryableError, StartAgain
+from runtime.giving_up import back_off_s
+from runtime.model.messages import Delivery
+from runtime.outcome import SliceResult
+from runtime.run import Environment, Run
+from runtime.slice import run_slice
+
+logger = logging.getLogger(__name__)
+
+# A slice that is overtaken this often in a row leaves the thread to whoever overtakes it.
+_FRESH_STARTS = 4
+
+
+def handle_group(
+    thread_id: str, deliveries: Sequence[Delivery], environment: Environment, deadline_ms: int
+) -> SliceResult:
+    """Run slices for these deliveries of one thread, in order. Never raises for what the runtime knows how to raise."""
+    receive_count = max(delivery.receive_count for delivery in deliveries)
+    run = Run(environment, deadline_ms, receive_count)
+    try:
+        result = _with_fresh_starts(thread_id, deliveries, run)
+    except RefusedTogether:
+        first = handle_group(thread_id, deliveries[:1], environment, deadline_ms)
+        return replace(first, returned=(*first.returned, *deliveries[1:]))
+    except RetryableError as error:
+        result = _later(thread_id, deliveries, error, run)
+    if receive_count >= environment.settings.mark_from_receive:
+        environment.ports.receipts.mark(thread_id, None)  # ended alive, whatever the outcome
+    return result
+
+
+def _with_fresh_starts(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> SliceResult:
+    for _ in range(_FRESH_STARTS):
+        try:
+            return run_slice(thread_id, deliveries, run)
+        except StartAgain as overtaken:
+            logger.warning("slice starts again", extra={"thread_id": thread_id, "code": overtaken.code})
+    return SliceResult.later(deliveries, back_off_s(run.receive_count, run.ports.clock.chance()), "overtaken")
+
+
+def _later(thread_id: str, deliveries: Sequence[Delivery], error: RetryableError, run: Run) -> SliceResult:
+    level = logging.ERROR if isinstance(error, Misconfigured) else logging.WARNING
+    fields = {"thread_id": thread_id, "code": error.code, "receive_count": run.receive_count}
+    logger.log(level, "messages come back later", extra=fields, exc_info=error.__cause__ or error)
+    return SliceResult.later(deliveries, back_off_s(run.receive_count, run.ports.clock.chance()), error.code)

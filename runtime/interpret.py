@@ -1,0 +1,153 @@
+"""What a completion does to history. Pure: after it, the tail says what comes next.
+
+tail assistant → the turn is done · tail tool_call → the thread waits for that tool · tail tool_result → the model is
+asked again, within the same slice.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+
+from runtime import phrases
+from runtime.draft import Draft
+from runtime.identity import call_id_at
+from runtime.model.calls import Call
+from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
+from runtime.model.turns import Completion, SaidText, Thought, WantedCall
+from runtime.tools.offer import RESERVED_NAMES, Answer, Offer
+
+# The strictest provider's rule for tool names in a request (Bedrock Converse, ToolUseBlock.name).
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME_FOR_INVALID = "invalid_tool_name"
+_SHOWN_OF_WHAT_WAS_WRITTEN = 500
+_NOTES = {
+    "max_tokens": phrases.CUT_OFF,
+    "model_context_window_exceeded": phrases.CUT_OFF,
+    "malformed_model_output": phrases.STOPPED_EARLY,
+    "malformed_tool_use": phrases.STOPPED_EARLY,
+}
+FILTERED = frozenset({"guardrail_intervened", "content_filtered"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The completion, taken apart: what was said and thought before the first call, and the call."""
+
+    said: tuple[SaidText | Thought, ...]
+    call: WantedCall | None
+    not_run: tuple[str, ...]
+    finish: Finish
+
+
+def interpret(draft: Draft, completion: Completion, offer: Offer, now_ms: int) -> Draft:
+    """Return the draft with this completion's entries behind it, a synchronous call answered within it."""
+    turn = _taken_apart(completion)
+    number = draft.next_turn
+    for body in _spoken(turn):
+        draft = draft.append(body, now_ms, number)
+    if turn.call is None:
+        return draft
+    return _called(draft, turn, turn.call, offer, _When(now_ms, number))
+
+
+@dataclass(frozen=True, slots=True)
+class _When:
+    now_ms: int
+    turn: int
+
+
+def _taken_apart(completion: Completion) -> _Turn:
+    calls = [part for part in completion.parts if isinstance(part, WantedCall)]
+    said: list[SaidText | Thought] = []
+    for part in completion.parts:
+        if isinstance(part, WantedCall):
+            break
+        if not isinstance(part, SaidText) or part.text.strip():
+            said.append(part)
+    while not calls and said and isinstance(said[-1], Thought):
+        said.pop()  # reasoning in front of nothing is refused when it is sent back
+    return _Turn(
+        tuple(said),
+        calls[0] if calls else None,
+        tuple(call.name[:64] for call in calls[1:]),
+        Finish(completion.stop, completion.usage),
+    )
+
+
+def _spoken(turn: _Turn) -> list[Body]:
+    """Return the entries of what was said; without a call, the last of them carries how the turn ended."""
+    bodies: list[Body] = [
+        AssistantText(part.text) if isinstance(part, SaidText) else Reasoning(part.text, part.signature, part.redacted)
+        for part in turn.said
+    ]
+    if turn.call is not None:
+        return bodies
+    note = _NOTES.get(turn.finish.stop)
+    if note:
+        bodies.append(AssistantText(note))
+    if not bodies:
+        bodies.append(AssistantText(phrases.WITHHELD_OUTPUT if turn.finish.stop in FILTERED else ""))
+    last = bodies[-1]
+    assert isinstance(last, AssistantText)
+    return [*bodies[:-1], replace(last, finish=turn.finish)]
+
+
+def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, when: _When) -> Draft:
+    call_id = call_id_at(draft.thread_id, draft.head + 1)
+    arguments = _parsed(wanted.arguments_json)
+    name = wanted.name if _TOOL_NAME.fullmatch(wanted.name) else _NAME_FOR_INVALID
+    stored = ToolCall(call_id, name, arguments or {}, wanted.provider_call_id, turn.not_run, turn.finish)
+    position = draft.head + 1
+    draft = draft.append(stored, when.now_ms, when.turn)
+    problem = _problem(wanted, arguments, turn.finish.stop, offer)
+    if problem is not None:
+        return _answered(draft, call_id, Answer(problem), when)
+    if name in offer.synchronous:
+        return _answered(draft, call_id, offer.synchronous[name](draft, stored.arguments), when)
+    target = offer.targets[name]
+    return draft.with_call(
+        Call(call_id, name, stored.arguments, "pending", target, position, when.now_ms, wanted.provider_call_id)
+    )
+
+
+def _answered(draft: Draft, call_id: str, answer: Answer, when: _When) -> Draft:
+    """Append the result in the same turn: a synchronous call and its result are in one commit."""
+    for call in answer.changed:
+        draft = draft.with_call(call)
+    result = ToolResult(
+        call_id,
+        (TextItem(answer.text),),
+        status="error" if answer.is_error else "success",
+        cancelled=answer.cancelled,
+    )
+    return draft.append(result, when.now_ms, when.turn)
+
+
+def _parsed(arguments_json: str) -> JsonObject | None:
+    """Return the arguments, or None when they are no JSON object. A tool without arguments gets no text at all."""
+    if not arguments_json.strip():
+        return {}
+    try:
+        parsed = json.loads(arguments_json)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _problem(wanted: WantedCall, arguments: JsonObject | None, stop: str, offer: Offer) -> str | None:
+    """Return why this call must not be run, worded for the model, or None."""
+    known = wanted.name in offer.targets or wanted.name in offer.synchronous
+    if stop != "tool_use":
+        return f"Error: this call was cut off ({stop}) and was not run. Issue it again, with shorter arguments."
+    if not known and wanted.name in RESERVED_NAMES:
+        return f"Error: {wanted.name} cannot be called here. Use one of the tools you are offered."
+    if not known:
+        return f"Error: there is no tool named {_quoted(wanted.name)}. Use one of the tools you are offered."
+    if arguments is None:
+        return f"Error: the arguments are not a JSON object: {_quoted(wanted.arguments_json)}. Issue the call again."
+    complaint = offer.complaint(wanted.name, arguments)
+    return None if complaint is None else f"Error: the arguments do not fit the tool's schema: {complaint}"
+
+
+def _quoted(written: str) -> str:
+    return json.dumps(written[:_SHOWN_OF_WHAT_WAS_WRITTEN], ensure_ascii=False)

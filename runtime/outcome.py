@@ -1,0 +1,48 @@
+"""What has become of the messages of one delivery."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from runtime.model.messages import Delivery, Message
+from runtime.ports import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class SliceResult:
+    """`handled` may be deleted from the queue; `returned` come back after `visibility_s`, all at the same time.
+
+    `counted` names what is worth a metric, once per occurrence.
+    """
+
+    handled: tuple[Delivery, ...]
+    returned: tuple[Delivery, ...] = ()
+    visibility_s: int = 0
+    counted: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        deliveries: Sequence[Delivery],
+        progress: Progress,
+        messages: Iterable[Message] = (),
+        counted: Sequence[str] = (),
+    ) -> Self:
+        """Return what is handled: what had a receipt before, and these messages. The others come back at once."""
+        keys = {*progress.receipts, *(message.key for message in messages)}
+        return cls(
+            handled=tuple(delivery for delivery in deliveries if delivery.message.key in keys),
+            returned=tuple(delivery for delivery in deliveries if delivery.message.key not in keys),
+            counted=(*counted, *_other_bodies(deliveries, progress)),
+        )
+
+    @classmethod
+    def later(cls, deliveries: Sequence[Delivery], visibility_s: int, counted: str) -> Self:
+        """Return that nothing of this was handled, and all of it comes back after the same time."""
+        return cls((), tuple(deliveries), visibility_s, (counted,))
+
+
+def _other_bodies(deliveries: Sequence[Delivery], progress: Progress) -> list[str]:
+    """Return one name per message that repeats a handled identity with another body."""
+    hashes = [(delivery.message.body_hash, progress.receipts.get(delivery.message.key)) for delivery in deliveries]
+    return ["repeat_with_another_body" for given, known in hashes if known is not None and given != known]

@@ -1,0 +1,104 @@
+"""One activation of one thread. Everything a message causes happens here, in this order.
+
+    receipts? → load → effects still owed → repeat? hand over → prepare → (complete → commit → its effects)* → receipts
+
+Commit, then effects, then receipts: nothing outside learns of a turn before it is durable, and a receipt means
+"completely handled". Whoever comes next first performs what an attempt that died still owed, so a slice may end
+anywhere. No lock is held: a commit is conditional on the version that was loaded, and a slice that sees the traces of
+another attempt hands over instead of answering beside it.
+"""
+
+from collections.abc import Sequence
+
+from runtime import giving_up
+from runtime.arrival import unhandled, wanted, with_payloads
+from runtime.completing import complete, with_tokens
+from runtime.draft import Draft
+from runtime.effects import effects_after, wake_message
+from runtime.errors import PermanentError, RetryableError
+from runtime.interpret import interpret
+from runtime.model.messages import Delivery
+from runtime.model.threads import Commit, Thread, after
+from runtime.outcome import SliceResult
+from runtime.perform import perform
+from runtime.prepare import prepare
+from runtime.run import Run
+from runtime.trial import open_case
+
+
+def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> SliceResult:
+    """Handle the messages delivered for one thread. Safe to repeat after any failure.
+
+    Returns which deliveries are handled and which come back at once.
+
+    Raises:
+        RetryableError: deliver the same messages again, later.
+        StartAgain: another attempt came first, or may have; call this again.
+        RefusedTogether: call this again with the first message alone.
+    """
+    ports = run.ports
+    progress = ports.receipts.read(thread_id, [delivery.message.key for delivery in deliveries])
+    todo = unhandled(deliveries, progress)
+    if not todo:
+        return SliceResult.of(deliveries, progress)
+    thread = ports.history.load(thread_id, wanted(todo, progress.performed))
+
+    case = open_case(effects_after(thread, progress.performed), todo, thread.inbox, progress.mark, run.settings)
+    if case.mark is not None:
+        ports.receipts.mark(thread_id, case.mark)
+    perform(case.effects, thread.row, run)  # what an earlier attempt left undone
+    if case.verdict == "try this effect alone":
+        ports.receipts.write(thread_id, (), case.effects[-1].position)
+        return SliceResult.of(deliveries, progress)
+
+    if thread.inbox:  # another attempt was here, and may still be: never answer beside it
+        ask_again(Draft.of(thread), run)
+        repeats = [delivery.message for delivery in todo if delivery.message.key in thread.inbox]
+        ports.receipts.write(thread_id, repeats, thread.row.head)
+        return SliceResult.of(deliveries, progress, repeats, ["handed_over"])
+
+    messages = [with_payloads(delivery.message, ports.payloads) for delivery in case.deliveries]
+    draft = prepare(thread, messages, ports.clock.now_ms(), run.settings.shown_text_chars)
+    if case.verdict == "withhold this message":
+        thread = settle(giving_up.withhold(draft, "died", run), thread, run)
+    else:
+        thread = answer(draft, run)
+    ports.receipts.write(thread_id, messages, thread.row.head)
+    return SliceResult.of(deliveries, progress, messages, draft.dropped)
+
+
+def answer(draft: Draft, run: Run) -> Thread:
+    """(complete → commit → its effects)*, while the tail asks and budget and time remain."""
+    offer = run.environment.offers.of(draft.thread.row, run) if draft.asks else None
+    for _ in range(run.settings.completions_per_slice):
+        if offer is None or not draft.asks or not run.may_complete:
+            break
+        if budget := giving_up.budget_used_up(draft, run):
+            return settle(giving_up.stop(draft, budget, run), draft.thread, run)
+        try:
+            completion = complete(draft, offer, run)
+        except (PermanentError, RetryableError) as failure:
+            return settle(giving_up.give_up(draft, failure, run), draft.thread, run)
+        turn = interpret(with_tokens(draft, completion, run), completion, offer, run.ports.clock.now_ms())
+        draft = Draft.of(settle(turn.commit(run.ports.clock.fresh_id()), draft.thread, run))
+    if draft.changes_history or (draft.asks and draft.consumed):
+        draft = Draft.of(settle(draft.commit(run.ports.clock.fresh_id()), draft.thread, run))
+    ask_again(draft, run)
+    return draft.thread
+
+
+def settle(commit: Commit, thread: Thread, run: Run) -> Thread:
+    """Make the commit durable, then perform its effects. Returns the thread as it is now."""
+    run.ports.history.commit(commit)
+    committed = after(thread, commit)
+    perform(effects_after(committed, thread.row.head), committed.row, run)
+    return committed
+
+
+def ask_again(draft: Draft, run: Run) -> None:
+    """Wake the thread by a message to itself if its tail still asks.
+
+    The wake carries the version of the newest commit: named after an older one, its receipt would swallow it.
+    """
+    if draft.asks:
+        run.ports.queues.send_inputs([wake_message(draft.thread.row)])
