@@ -17,7 +17,7 @@ from scripts.offline_stack.model_endpoint.eventstream import CONTENT_TYPE
 from scripts.offline_stack.model_endpoint.log import RequestLog
 from scripts.offline_stack.model_endpoint.request import ConverseRequest, ModelLimits, read_request
 from scripts.offline_stack.model_endpoint.steps import Refuse, Step, Wait
-from scripts.offline_stack.model_endpoint.stream import Emission, Frame, Pause, Lost, stream_of
+from scripts.offline_stack.model_endpoint.stream import Emission, Frame, Lost, Pause, stream_of
 
 _HOST = "127.0.0.1"
 _PATH_START, _PATH_END = "/model/", "/converse-stream"

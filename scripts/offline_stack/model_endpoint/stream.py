@@ -113,8 +113,8 @@ def _deltas(step: Say | Call | Reason | ReasonUnseen) -> list[JsonObject]:
         case Reason(chunks, is_shown):
             shown = chunks if is_shown else ("",)
             signature = signature_of("".join(chunks), "".join(shown))
-            parts: list[JsonObject] = [{"text": chunk} for chunk in shown]
-            return [{"reasoningContent": part} for part in [*parts, {"signature": signature}]]
+            parts = [*(("text", chunk) for chunk in shown), ("signature", signature)]
+            return [{"reasoningContent": {name: value}} for name, value in parts]
         case ReasonUnseen(hidden_text):
             return [{"reasoningContent": {"redactedContent": b64encode(redacted_content_of(hidden_text)).decode()}}]
         case _:

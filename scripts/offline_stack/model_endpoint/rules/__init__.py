@@ -55,7 +55,6 @@ RULES: tuple[Rule, ...] = (
     conversation.conversation_ends_with_user,
     cache_points.cache_points_are_few,
     cache_points.cache_points_follow_content,
-    cache_points.cache_points_do_not_repeat,
     cache_points.cache_points_do_not_follow_reasoning,
     cache_points.longer_cache_points_come_first,
     reasoning.reasoning_is_the_assistants,

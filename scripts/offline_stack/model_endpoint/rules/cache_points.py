@@ -32,12 +32,6 @@ def cache_points_follow_content(request: ConverseRequest) -> str | None:
     return None
 
 
-def cache_points_do_not_repeat(request: ConverseRequest) -> str | None:
-    if any(isinstance(one, CachePoint) and isinstance(other, CachePoint) for one, other in _neighbours(request)):
-        return "There is nothing available to cache between two cache points."
-    return None
-
-
 def cache_points_do_not_follow_reasoning(request: ConverseRequest) -> str | None:
     for one, other in _neighbours(request):
         if isinstance(one, Reasoning | RedactedReasoning) and isinstance(other, CachePoint):
