@@ -93,17 +93,13 @@ def _types() -> bool:
 
 
 def _migrations() -> bool:
-    """Write the migrations out as SQL and have AWS's linter read them: any diagnostic is a failure."""
-    script = (
-        "from runtime.adapters.aws.migrations import MIGRATIONS; print(*(m.sql + ';' for m in MIGRATIONS), sep='\\n')"
-    )
-    sql = subprocess.run([_tool("python"), "-c", script], capture_output=True, text=True, check=False)
-    if sql.returncode != 0:
-        print(sql.stderr)
-        return False
-    path = BUILD / "migrations.sql"
-    path.write_text(sql.stdout)
-    return _run(_tool("dsql-lint"), path)
+    """Have AWS's linter read the migrations: any diagnostic is a failure."""
+    statements = BUILD / "migrations.sql"
+    with statements.open("w") as output:
+        command = [_tool("python"), "-m", "scripts.commands.statements"]
+        if subprocess.run(command, stdout=output, check=False).returncode != 0:
+            return False
+    return _run(_tool("dsql-lint"), statements)
 
 
 def _tests() -> bool:

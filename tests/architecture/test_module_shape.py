@@ -85,7 +85,7 @@ def _attributes(module: Module) -> Iterator[ast.Attribute]:
 
 
 def _stubs(tree: ast.AST, within_protocol: bool = False) -> Iterator[str]:
-    """Functions that do nothing or only refuse. A Protocol's methods are promises, not stubs."""
+    """Functions that do nothing or only refuse. A Protocol's methods are promises; a docstring alone says why."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef) and not within_protocol and _does_nothing(node):
             yield f"line {node.lineno}: {node.name}"
@@ -96,7 +96,8 @@ def _stubs(tree: ast.AST, within_protocol: bool = False) -> Iterator[str]:
 def _does_nothing(function: ast.FunctionDef) -> bool:
     if any(ast.unparse(decorator).endswith(("overload", "abstractmethod")) for decorator in function.decorator_list):
         return False
-    return all(_is_empty(statement) for statement in function.body)
+    without_docstring = function.body[1:] if ast.get_docstring(function) else function.body
+    return bool(without_docstring) and all(_is_empty(statement) for statement in without_docstring)
 
 
 def _is_empty(statement: ast.stmt) -> bool:
