@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -62,26 +63,25 @@ def third_party_layer(wheels: Wheels, build: Path = BUILD) -> Path:
 
 
 def _package_folder(package: str, *, at: str, build: Path) -> Path:
-    source = PROJECT / package
-    files = [part for path in _sources(source) for part in (str(path.relative_to(source)).encode(), path.read_bytes())]
-    return _made(package, _hash([at.encode(), *files]), lambda folder: _copy(source, folder / at), build)
+    # Read once: what is hashed is what is written, also while somebody edits the sources.
+    files = dict(_sources(PROJECT / package))
+    parts = [part for name, content in files.items() for part in (str(name).encode(), content)]
+    return _made(package, _hash([at.encode(), *parts]), lambda folder: _write(files, folder / at), build)
 
 
-def _sources(package: Path) -> Iterator[Path]:
+def _sources(package: Path) -> Iterator[tuple[Path, bytes]]:
+    """The files of a package below its folder, without what Python and its tools leave there."""
     for path in sorted(package.rglob("*")):
-        if path.is_file() and not any(part.match(pattern) for part in _lineage(path) for pattern in LEFT_OUT):
-            yield path
+        name = path.relative_to(package)
+        if path.is_file() and not any(fnmatch(part, pattern) for part in name.parts for pattern in LEFT_OUT):
+            yield name, path.read_bytes()
 
 
-def _lineage(path: Path) -> Iterator[Path]:
-    return (Path(part) for part in path.relative_to(PROJECT).parts)
-
-
-def _copy(source: Path, target: Path) -> None:
-    for path in _sources(source):
-        copied = target / path.relative_to(source)
-        copied.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copied)
+def _write(files: Mapping[Path, bytes], target: Path) -> None:
+    for name, content in files.items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def _install(wheels: Wheels, target: Path) -> None:
