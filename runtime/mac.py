@@ -18,7 +18,7 @@ def authentication_code(secret: bytes, purpose: Purpose, signed: bytes) -> str:
 
 def is_authentic(secret: bytes, purpose: Purpose, signed: bytes, code: str) -> bool:
     """Return whether the code belongs to these bytes, in a time that does not tell how much of it was right."""
-    return hmac.compare_digest(authentication_code(secret, purpose, signed).encode(), code.encode())
+    return hmac.compare_digest(authentication_code(secret, purpose, signed).encode(), code.encode(errors="replace"))
 
 
 def encode_base64url(content: bytes) -> str:

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from runtime.model.calls import Call
-from runtime.model.entries import Item, JsonObject, TextItem
+from runtime.model.entries import Item, TextItem
 from runtime.wire.faults import Wire, field_fault
 from runtime.wire.items import WireItems, read_items
 from runtime.wire.text import UnreadableJson, decode_json
@@ -80,24 +79,6 @@ def read_callback(body: bytes) -> ResultCallback:
     if fields.get("type") != "tool_result":
         raise BadBody("type is unknown" if "type" in fields else "type is missing")
     return _read(ResultCallback, fields)
-
-
-def invocation_body(call: Call, thread_id: str, callback_url: str, user_id: str | None) -> JsonObject:
-    """Return the body of `POST <endpoint>`: `id` is ours and is what comes back, `call_id` the provider's."""
-    body = {
-        "operation": call.name,
-        "arguments": call.arguments,
-        "id": call.call_id,
-        "call_id": call.provider_call_id,
-        "callback_url": callback_url,
-        "group_id": thread_id,
-    }
-    return body if user_id is None else {**body, "user_id": user_id}
-
-
-def cancel_notice_body(thread_id: str, call_id: str) -> JsonObject:
-    """Return the body of `POST <base>/cancel_tool_call`."""
-    return {"thread_id": thread_id, "tool_call_id": call_id}
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from runtime.model.calls import Call, CallTarget
 from runtime.model.entries import ImageItem, Item, TextItem
-from runtime.wire.rap import BadBody, cancel_notice_body, invocation_body, read_callback, read_manifest
+from runtime.wire.rap import BadBody, read_callback, read_manifest
 
 
 def callback(**fields: Any) -> bytes:
@@ -101,23 +100,3 @@ def test_a_bad_manifest_is_refused_by_its_field(fields: dict[str, Any], field: s
         read_manifest(json.dumps({**good, **fields}))
 
     assert str(refused.value).startswith(field)
-
-
-def test_an_invocation_names_the_call_by_our_id_and_the_user_only_where_there_is_one() -> None:
-    call = Call("call_1", "get_time", {"city": "Paris"}, "pending", CallTarget("clock", "https://x.example/"), 2, 5)
-
-    alone = invocation_body(call, "t-1", "https://r.example/cb/token", None)
-
-    assert alone == {
-        "operation": "get_time",
-        "arguments": {"city": "Paris"},
-        "id": "call_1",
-        "call_id": None,
-        "callback_url": "https://r.example/cb/token",
-        "group_id": "t-1",
-    }
-    assert invocation_body(call, "t-1", "https://r.example/cb/token", "u-1") == {**alone, "user_id": "u-1"}
-
-
-def test_a_notice_of_cancelling_names_thread_and_call() -> None:
-    assert cancel_notice_body("t-1", "call_1") == {"thread_id": "t-1", "tool_call_id": "call_1"}
