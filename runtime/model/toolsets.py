@@ -12,12 +12,14 @@ class ToolServer:
     """A configured tool server. `url` is the base its discovery path is appended to, without a trailing slash.
 
     `auth`: "sigv4" signs as the slice's own role, "bearer" sends the secret stored under `secret_arn`, "none" nothing.
+    `allowed_hosts` are further hosts its endpoint may be on; credentials go there too.
     """
 
     name: str
     url: str
     auth: Literal["sigv4", "bearer", "none"] = "none"
     secret_arn: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
