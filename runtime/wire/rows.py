@@ -1,0 +1,98 @@
+"""Stored rows: the JSON in the text columns of history, and our types.
+
+Compact, and without what equals a default: most of what a thread costs at rest is this text. So a default of a stored
+type is part of the format and must not change, and the members of a union of stored types must differ in the fields
+they require. Reading what was written gives equal values, keys in their order.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+
+from pydantic import TypeAdapter, ValidationError
+
+from runtime.errors import Misconfigured
+from runtime.model.entries import AssistantText, Body, Event, JsonObject, Reasoning, ToolCall, ToolResult, UserText
+from runtime.model.threads import GaveUp
+from runtime.wire.faults import field_fault
+
+_BODIES: Mapping[str, type[Body]] = {
+    "user": UserText,
+    "assistant": AssistantText,
+    "reasoning": Reasoning,
+    "tool_call": ToolCall,
+    "tool_result": ToolResult,
+    "event": Event,
+}
+
+
+def body_json(body: Body) -> bytes:
+    """Return an entry's body as UTF-8 JSON, without its kind: that is a column of its own."""
+    return _body_adapter(body.kind).dump_json(body, exclude_defaults=True)
+
+
+def read_body(kind: str, text: str) -> Body:
+    """Return the body that `body_json` wrote.
+
+    Raises:
+        Misconfigured: a newer version of this code wrote it, or somebody else did.
+    """
+    try:
+        return _body_adapter(kind).validate_json(text)
+    except (KeyError, ValidationError) as error:
+        raise _unreadable(f"an entry of kind {kind}", error) from None
+
+
+def object_json(value: JsonObject) -> bytes:
+    return _object_adapter().dump_json(value)
+
+
+def read_object(text: str) -> JsonObject:
+    """Return the JSON object that `object_json` wrote.
+
+    Raises:
+        Misconfigured: as `read_body`.
+    """
+    try:
+        return _object_adapter().validate_json(text)
+    except ValidationError as error:
+        raise _unreadable("an object", error) from None
+
+
+def gave_up_json(gave_up: GaveUp) -> bytes:
+    return _gave_up_adapter().dump_json(gave_up)
+
+
+def read_gave_up(text: str) -> GaveUp:
+    """Return what `gave_up_json` wrote.
+
+    Raises:
+        Misconfigured: as `read_body`.
+    """
+    try:
+        return _gave_up_adapter().validate_json(text)
+    except ValidationError as error:
+        raise _unreadable("how a thread gave up", error) from None
+
+
+# Adapters are made at their first use: together they cost some 40 ms, which no cold start should pay in vain.
+
+
+@cache
+def _body_adapter(kind: str) -> TypeAdapter[Body]:
+    return TypeAdapter(_BODIES[kind])
+
+
+@cache
+def _object_adapter() -> TypeAdapter[JsonObject]:
+    return TypeAdapter(JsonObject)
+
+
+@cache
+def _gave_up_adapter() -> TypeAdapter[GaveUp]:
+    return TypeAdapter(GaveUp)
+
+
+def _unreadable(what: str, error: KeyError | ValidationError) -> Misconfigured:
+    """Name the field and never its value, which the original error would show: hence `from None` above."""
+    fault = field_fault(error) if isinstance(error, ValidationError) else "its kind is unknown"
+    return Misconfigured(f"stored row cannot be read, {what}: {fault}")
