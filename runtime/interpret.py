@@ -15,6 +15,7 @@ from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
 from runtime.model.turns import Completion, SaidText, Thought, WantedCall
 from runtime.tools.offer import RESERVED_NAMES, Answer, Offer
+from runtime.wire.text import UnreadableJson, read_json
 
 # The strictest provider's rule for tool names in a request (Bedrock Converse, ToolUseBlock.name).
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -128,8 +129,8 @@ def _parsed(arguments_json: str) -> JsonObject | None:
     if not arguments_json.strip():
         return {}
     try:
-        parsed = json.loads(arguments_json)
-    except (ValueError, RecursionError):
+        parsed = read_json(arguments_json)
+    except UnreadableJson:
         return None
     return parsed if isinstance(parsed, dict) else None
 

@@ -69,7 +69,7 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
 
 def answer(draft: Draft, run: Run) -> Thread:
     """(complete → commit → its effects)*, while the tail asks and budget and time remain."""
-    offer = run.environment.offers.of(draft.thread.row, run) if draft.asks else None
+    offer = run.environment.offers.of(draft.thread.row, run.ports) if draft.asks else None
     for _ in range(run.settings.completions_per_slice):
         if offer is None or not draft.asks or not run.may_complete:
             break
