@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock
@@ -62,6 +63,10 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: ModelEndpoint
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client may go away between two requests
+            super().handle()
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
