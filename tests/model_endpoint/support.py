@@ -1,8 +1,8 @@
 """Requests built from small parts, and the endpoint with an unmodified boto3 client in front of it."""
 
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from struct import pack
@@ -92,15 +92,27 @@ class Served:
     endpoint: ModelEndpoint
     client: "BedrockRuntimeClient"
 
-    def stream(self, content: JsonObject, model_id: str = MODEL_ID) -> Iterator[dict[str, Any]]:
+    def stream(self, content: JsonObject, model_id: str = MODEL_ID) -> Generator[dict[str, Any], None, None]:
         """Yield the events as botocore parses them; content holds bytes where the wire holds base64."""
         # The stubs want literal TypedDicts; these bodies are also broken on purpose.
         arguments = cast("dict[str, Any]", content)
-        for event in self.client.converse_stream(modelId=model_id, **arguments)["stream"]:
-            yield cast("dict[str, Any]", event)
+        with closing(self.client.converse_stream(modelId=model_id, **arguments)["stream"]) as events:
+            for event in events:
+                yield cast("dict[str, Any]", event)
 
     def events(self, content: JsonObject) -> list[dict[str, Any]]:
         return list(self.stream(content))
+
+    def called(self, content: JsonObject) -> list[tuple[str, str]]:
+        """Return name and joined arguments of every call in the answer."""
+        calls: list[tuple[str, str]] = []
+        for event in self.stream(content):
+            if "contentBlockStart" in event:
+                calls.append((event["contentBlockStart"]["start"]["toolUse"]["name"], ""))
+            elif "toolUse" in event.get("contentBlockDelta", {}).get("delta", {}):
+                name, arguments = calls[-1]
+                calls[-1] = (name, arguments + event["contentBlockDelta"]["delta"]["toolUse"]["input"])
+        return calls
 
     def said(self, content: JsonObject) -> str:
         deltas = [event["contentBlockDelta"]["delta"] for event in self.stream(content) if "contentBlockDelta" in event]
