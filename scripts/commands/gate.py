@@ -96,7 +96,7 @@ def _migrations() -> bool:
     """Have AWS's linter read the migrations: any diagnostic is a failure."""
     statements = BUILD / "migrations.sql"
     with statements.open("w") as output:
-        command = [_tool("python"), "-m", "scripts.commands.statements"]
+        command = [str(_tool("python")), "-m", "scripts.commands.statements"]
         if subprocess.run(command, stdout=output, check=False).returncode != 0:
             return False
     return _run(_tool("dsql-lint"), statements)

@@ -47,16 +47,15 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 def choose_target(arguments: argparse.Namespace) -> Target:
     """Find the deployment that the options name. Raises: TargetError when it cannot be reached or is none of ours."""
-    return offline_target() if arguments.offline else deployed_target(arguments.stack)
+    return offline_target(OfflineStack()) if arguments.offline else deployed_target(arguments.stack)
 
 
-def offline_target() -> Target:
-    """The offline stack of this checkout. Raises: TargetError when it is not up."""
-    stack = OfflineStack()
+def offline_target(stack: OfflineStack) -> Target:
+    """A stack on this machine. Raises: TargetError when it is not up."""
     try:
         return Target(stack.client("sqs"), stack.outputs)
     except StackError as error:
-        raise TargetError(f"the offline stack is not up; start it with scripts/offline up\n{error}") from error
+        raise TargetError(str(error)) from error
 
 
 def deployed_target(stack_name: str) -> Target:

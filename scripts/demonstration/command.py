@@ -3,8 +3,7 @@
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from scripts.commands.target import offline_target
 from scripts.demonstration.scenarios import SCENARIOS, Conversation, ScenarioError, collect_evidence, new_thread_id
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict
+from scripts.offline_stack.command import show_step
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import StackError
 
@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
     arguments = _parser().parse_args(words)
     console = Console(highlight=False)
     names = list(SCENARIOS) if arguments.scenario == "all" else [arguments.scenario]
-    stack = OfflineStack(progress=lambda title: _step(console, title))
+    stack = OfflineStack(progress=show_step)
     started = time.monotonic()
     try:
         stack.up()
@@ -68,7 +68,9 @@ def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
     """Play a scenario with a thread of its own, show it, and judge it. What did not come is judged, too."""
     scenario = SCENARIOS[name]
     console.rule(f"[bold]{name}[/bold]: {scenario.title}", align="left")
-    conversation = Conversation(offline_target(), new_thread_id(name), lambda output: console.print(render(output)))
+    conversation = Conversation(
+        offline_target(stack), new_thread_id(name), lambda output: console.print(render(output))
+    )
     try:
         scenario.play(conversation)
     except ScenarioError as error:
@@ -82,14 +84,6 @@ def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
         sign, style = ("kept  ", "green") if check.kept else ("BROKEN", "bold red")
         console.print(Text.assemble((f"{sign} ", style), check.promise, (f"  ({check.seen})", "dim")))
     return verdict
-
-
-@contextmanager
-def _step(console: Console, title: str) -> Iterator[None]:
-    started = time.monotonic()
-    with console.status(title):
-        yield
-    console.print(f"{title}: [dim]{time.monotonic() - started:.1f} s[/dim]")
 
 
 def _leave(stack: OfflineStack, console: Console, *, keep: bool) -> None:
