@@ -1,0 +1,109 @@
+"""What people see of a deployment: outputs, alarms, and the exceptions to the rules it is checked against."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.app import build
+from infra.exceptions import exceptions
+from infra.packages import PROJECT
+from infra.report import main
+from infra.stack import InfinityStack
+from tests.infra.conftest import SynthesizeWith
+from tests.infra.synthesized import CLOUD, OFFLINE, Stack, points_to
+
+OUTPUTS = {
+    "InputQueueUrl",
+    "OutputQueueUrl",
+    "TimerQueueUrl",
+    "InputDeadLetterQueueUrl",
+    "TimerDeadLetterQueueUrl",
+    "StateTableName",
+    "PayloadBucketName",
+    "ReceiverUrl",
+    "ExampleToolsetUrl",
+    "SliceFunctionName",
+    "ReceiverFunctionName",
+    "TimerRelayFunctionName",
+    "ExampleToolsetFunctionName",
+    "MigrateFunctionName",
+    "TokenSecretArn",
+    "DatabaseEndpoint",
+}
+# The local emulator refuses these; a deployment must be the same template everywhere.
+REFUSED_LOCALLY = ("AWS::CloudWatch::CompositeAlarm", "AWS::IAM::AccessKey")
+
+
+def test_the_outputs_are_what_the_commands_look_for(either: Stack) -> None:
+    assert set(either.outputs) == OUTPUTS
+
+
+def test_every_dead_letter_queue_that_is_not_empty_raises_its_own_alarm(either: Stack) -> None:
+    alarms = [alarm["Properties"] for alarm in either.resources("AWS::CloudWatch::Alarm").values()]
+    watched = [alarm["Dimensions"] for alarm in alarms if alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"]
+
+    assert len(watched) == 3
+    for queue in ("QueuesInputDeadLetters", "TimersTimerDeadLetters", "TimersScheduleFailures"):
+        assert points_to(watched, queue)
+    for alarm in alarms:
+        assert alarm["Threshold"] == 0
+        assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+        assert alarm["TreatMissingData"] == "notBreaching"
+
+
+def test_malformed_bodies_are_counted_apart_from_other_dead_letters(either: Stack) -> None:
+    alarm = either.one("AWS::CloudWatch::Alarm", "MalformedBodies")["Properties"]
+
+    assert alarm["Namespace"] == "Infinity"
+    assert alarm["MetricName"] == "MalformedBodies"
+    assert alarm["Statistic"] == "Sum"
+
+
+def test_alarms_tell_a_topic_when_one_is_named(synthesize_with: SynthesizeWith, cloud: Stack) -> None:
+    topic = "arn:aws:sns:eu-west-1:111122223333:on-call"
+
+    for alarm in synthesize_with({"alarm_topic_arn": topic}).resources("AWS::CloudWatch::Alarm").values():
+        assert alarm["Properties"]["AlarmActions"] == [topic]
+    for alarm in cloud.resources("AWS::CloudWatch::Alarm").values():
+        assert "AlarmActions" not in alarm["Properties"]
+
+
+def test_the_template_holds_nothing_that_the_local_emulator_refuses(either: Stack, offline: Stack) -> None:
+    for kind in REFUSED_LOCALLY:
+        assert either.resources(kind) == {}
+    assert offline.resources("AWS::DSQL::Cluster") == {}
+
+
+@pytest.mark.parametrize("context", [CLOUD, OFFLINE], ids=["cloud", "offline"])
+def test_every_exception_names_its_resource_rule_and_reason_and_is_really_needed(
+    context: dict[str, object], tmp_path: Path
+) -> None:
+    app = build(context, str(tmp_path))
+    stack = app.node.find_child("Infinity")
+    assert isinstance(stack, InfinityStack)
+    named = {(exception.path, exception.rule, exception.reason) for exception in exceptions(stack)}
+
+    app.synth()
+
+    found = {(one.path, one.rule, one.reason) for one in Stack(tmp_path, {}).exceptions}
+    assert found == named
+    assert all(len(reason) > 20 for _, _, reason in named)
+
+
+def test_the_exceptions_of_a_synth_are_listed_and_counted(cloud: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    main(cloud.assembly)
+
+    printed = capsys.readouterr().out
+    assert printed.endswith(f"\n{len(cloud.exceptions)} exceptions to the cdk-nag rules\n")
+    assert "Infinity/Payloads/Bucket/Resource\n  AwsSolutions-S1: " in printed
+
+
+def test_the_template_is_clean_under_cfn_lint(either: Stack) -> None:
+    linter = Path(sys.executable).with_name("cfn-lint")
+    command = [linter, either.template_path]
+    checked = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+
+    assert checked.stdout + checked.stderr == ""
+    assert checked.returncode == 0
