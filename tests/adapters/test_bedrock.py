@@ -71,11 +71,23 @@ class RawServer:
         with connection:
             connection.settimeout(5)
             try:
-                received = connection.recv(65_536)
-                self.requests += received.count(b"POST ")
+                read_request(connection)
+                self.requests += 1
                 self.behaviour(connection, self.closing)
             except OSError:
                 pass  # the client hung up, as it should
+
+
+def read_request(connection: socket.socket) -> None:
+    """Take one whole request off the connection, which may arrive in any number of pieces."""
+    reader = connection.makefile("rb")
+    size_bytes = 0
+    while (line := reader.readline()) not in (b"\r\n", b""):
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            size_bytes = int(value)
+    if len(reader.read(size_bytes)) != size_bytes or not size_bytes:
+        raise ConnectionError("the client hung up")
 
 
 @contextmanager
@@ -222,7 +234,7 @@ def test_a_stream_read_to_its_end_leaves_its_connection_for_the_next_request() -
 
     def answers_twice(connection: socket.socket, _closing: Event) -> None:
         connection.sendall(answer)
-        connection.recv(65_536)
+        read_request(connection)
         connection.sendall(answer)
 
     with raw_server(answers_twice) as server:

@@ -75,8 +75,8 @@ TOO_LONG = [
 ]
 NOT_THE_INPUT = [
     "The provided model identifier is invalid.",
-    "Invocation of model ID a.b with on-demand throughput isn\u2019t supported. Retry your request with the ID or ARN of "
-    "an inference profile that contains this model.",
+    "Invocation of model ID a.b with on-demand throughput isn\u2019t supported. "
+    "Retry your request with the ID or ARN of an inference profile that contains this model.",
     "Operation not allowed",
     "The maximum tokens you requested exceeds the model limit of 10000. Try again with a lower value.",
     "max_tokens: 999999 > 128000, which is the maximum allowed number of output tokens for claude",
