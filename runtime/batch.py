@@ -4,6 +4,7 @@ Threads whose records came often already run alone and last: what ends the proce
 """
 
 import logging
+import traceback
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from runtime.giving_up import back_off_s
 from runtime.group import handle_group
 from runtime.model.messages import Delivery
 from runtime.outcome import SliceResult
-from runtime.ports import InputQueue, RawRecord
+from runtime.ports import Clock, InputQueue, RawRecord
 from runtime.run import Environment
 from runtime.wire.messages import parse_message
 
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 # A first receive that waited this long for its turn in the batch gets its whole visibility back before it starts.
 _WAITED_LONG_MS = 10_000
+_FRAMES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Workers:
     idle: LifoQueue[Environment]
     executor: Executor
     input_queue: InputQueue
+    clock: Clock
     visibility_s: int
 
 
@@ -42,8 +45,9 @@ class BatchResult:
     counted: tuple[str, ...]
 
 
-def run_batch(records: Sequence[RawRecord], workers: Workers, deadline_ms: int) -> BatchResult:
+def run_batch(records: Sequence[RawRecord], workers: Workers, time_left_s: float) -> BatchResult:
     """Handle the records. Each is handled, parked, or among the failed; none of them makes this raise."""
+    deadline_ms = workers.clock.now_ms() + int(time_left_s * 1000)
     groups: dict[str, list[RawRecord]] = {}
     for record in records:
         groups.setdefault(record.group_id, []).append(record)
@@ -69,9 +73,11 @@ def _run_group(records: Sequence[RawRecord], workers: Workers, deadline_ms: int)
     environment = workers.idle.get()
     try:
         return _handle(records, environment, workers, deadline_ms)
-    except Exception:
-        # A defect of ours in one thread must not fail the whole invocation, which would slow every thread down.
-        logger.exception("slice failed unexpectedly", extra={"thread_id": records[0].group_id})
+    except Exception as defect:  # noqa: BLE001 - one thread's must not fail all, and Lambda would slow every thread down
+        where = "".join(traceback.format_tb(defect.__traceback__)[-_FRAMES_SHOWN:])
+        # Never the message: it may quote what somebody wrote.
+        fields = {"thread_id": records[0].group_id, "error": type(defect).__name__, "where": where}
+        logger.error("slice failed unexpectedly", extra=fields)  # noqa: TRY400 - see above
         return BatchResult(tuple(record.record_id for record in records), ("defect",))
     finally:
         workers.idle.put(environment)
@@ -114,7 +120,7 @@ def _read(records: Sequence[RawRecord], environment: Environment, queue: InputQu
             logger.warning("messages cannot be read now", extra={"code": error.code})
             return _Reading(deliveries, {later.record_id for later in records[index:]}, (*counted, error.code))
         if delivery is None:
-            counted.append("parked")
+            counted.append("malformed_bodies")
         else:
             deliveries.append(delivery)
     return _Reading(deliveries, set(), tuple(counted))

@@ -38,14 +38,32 @@ def handle_group(
 def _with_fresh_starts(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> SliceResult:
     for _ in range(_FRESH_STARTS):
         try:
-            return run_slice(thread_id, deliveries, run)
+            result = run_slice(thread_id, deliveries, run)
         except StartAgain as overtaken:
             logger.warning("slice starts again", extra={"thread_id": thread_id, "code": overtaken.code})
+        else:
+            _log_finished(thread_id, result)
+            return result
     return SliceResult.later(deliveries, back_off_s(run.receive_count, run.ports.clock.chance()), "overtaken")
+
+
+def _log_finished(thread_id: str, result: SliceResult) -> None:
+    fields = {
+        "thread_id": thread_id,
+        "handled": len(result.handled),
+        "returned": len(result.returned),
+        "counted": result.counted,
+    }
+    logger.info("slice finished", extra=fields)
 
 
 def _later(thread_id: str, deliveries: Sequence[Delivery], error: RetryableError, run: Run) -> SliceResult:
     level = logging.ERROR if isinstance(error, Misconfigured) else logging.WARNING
-    fields = {"thread_id": thread_id, "code": error.code, "receive_count": run.receive_count}
-    logger.log(level, "messages come back later", extra=fields, exc_info=error.__cause__ or error)
+    fields = {
+        "thread_id": thread_id,
+        "code": error.code,
+        "receive_count": run.receive_count,
+        "cause": type(error.__cause__ or error).__name__,  # never its message, which may quote what somebody wrote
+    }
+    logger.log(level, "messages come back later", extra=fields)
     return SliceResult.later(deliveries, back_off_s(run.receive_count, run.ports.clock.chance()), error.code)

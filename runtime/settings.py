@@ -56,6 +56,7 @@ class Settings(BaseModel):
     system_prompt: str = ""
 
     # Limits of one slice.
+    visibility_s: int = Field(330, ge=1)
     worker_threads: int = Field(10, ge=1, le=10)
     completion_reserve_s: float = Field(90, ge=0)
     completions_per_slice: int = Field(8, ge=1)
