@@ -3,6 +3,7 @@
 import pytest
 
 from scripts.offline_stack.model_endpoint.document import JsonObject
+from scripts.offline_stack.model_endpoint.signing import signature_of
 from tests.model_endpoint.support import (
     GET_TIME,
     HELLO,
@@ -11,6 +12,8 @@ from tests.model_endpoint.support import (
     answered,
     assistant,
     body,
+    png,
+    reasoning,
     result,
     text,
     tool,
@@ -96,6 +99,25 @@ def test_a_result_in_json_is_quoted_as_json(served: Served) -> None:
     said = served.said(with_tools(*BUILDING, user(result("call_1", {"json": {"build": "7f3a"}}))))
 
     assert said == 'The result of run_build is: {"build": "7f3a"}'
+
+
+def test_a_result_that_is_an_image_is_named(served: Served) -> None:
+    picture: JsonObject = {"image": {"format": "png", "source": {"bytes": png()}}}  # type: ignore[dict-item]
+
+    assert served.said(with_tools(*BUILDING, user(result("call_1", picture)))).endswith("(an image in png)")
+
+
+def test_reasoning_is_not_taken_for_words(served: Served) -> None:
+    thought = reasoning("because", signature_of("because", "because"))
+
+    said = served.said(
+        with_tools(HELLO, assistant(thought, arrived("evt_1", "run_build")), user(answered("evt_1", "build-7f3a")))
+    )
+
+    assert said.splitlines() == [
+        "Something arrived from run_build: build-7f3a",
+        'I am a scripted model. You said: "hello".',
+    ]
 
 
 def test_a_failure_is_told_with_its_reason(served: Served) -> None:

@@ -127,6 +127,14 @@ def test_the_first_request_fails_and_later_ones_are_answered_by_the_rules(served
     assert served.said(asked).startswith("I am a scripted model.")
 
 
+def test_the_first_request_is_no_other_turn_of_the_conversation(served: Served) -> None:
+    asked = directive({"first": 9, "steps": [{"call": "get_time"}]}, before=f"{uuid4()} ")
+
+    said = served.said(with_tools(asked, assistant(use("call_1")), user(answered("call_1", "noon"))))
+
+    assert said == "The result of get_time is: noon"
+
+
 def test_silence_before_the_answer_comes_before_anything_else(served: Served) -> None:
     before = time.monotonic()
 

@@ -160,7 +160,8 @@ def test_what_is_no_conversation_is_answered_with_an_error(
         response.read()
         connection.close()
 
-    assert (response.status, response.headers["x-amzn-ErrorType"]) == (status, error)
+    assert response.status == status
+    assert response.headers["x-amzn-ErrorType"].split(":")[0] == error
 
 
 def test_it_listens_on_the_loopback_address_only() -> None:

@@ -4,7 +4,15 @@ import json
 from dataclasses import dataclass
 
 from scripts.offline_stack.model_endpoint.document import as_object, as_text
-from scripts.offline_stack.model_endpoint.request import Block, ConverseRequest, JsonContent, Text, ToolResult, ToolUse
+from scripts.offline_stack.model_endpoint.request import (
+    Block,
+    ConverseRequest,
+    Image,
+    JsonContent,
+    Text,
+    ToolResult,
+    ToolUse,
+)
 
 # Calls that were not the model's own doing: what arrives by itself is shown as a call made for the model.
 _INJECTED_NAMES = ("receive_event__injected",)
@@ -53,7 +61,10 @@ class Asked:
 
 
 def news_for(request: ConverseRequest) -> News:
-    """Return everything the user's side said after the model's last own words or call, in order."""
+    """Return everything the user's side said after the model's last own words or call, in order.
+
+    The request is one that passed the rules: each result has its call.
+    """
     calls = {block.tool_use_id: block for _, _, block in request.placed_blocks() if isinstance(block, ToolUse)}
     outcomes: list[Outcome] = []
     texts: list[str] = []
@@ -63,7 +74,7 @@ def news_for(request: ConverseRequest) -> News:
                 if _is_own(block):
                     outcomes, texts = [], []
             case ToolResult():
-                outcomes.append(_outcome(block, calls.get(block.tool_use_id)))
+                outcomes.append(_outcome(block, calls[block.tool_use_id]))
             case Text(text):
                 texts.append(text)
     return News(tuple(outcomes), tuple(texts))
@@ -91,10 +102,8 @@ def _is_own(block: Block) -> bool:
             return False
 
 
-def _outcome(result: ToolResult, call: ToolUse | None) -> Outcome:
-    text = "\n".join(filter(None, map(_text_of, result.content)))
-    if call is None:
-        return Outcome("a tool", text, result.is_error)
+def _outcome(result: ToolResult, call: ToolUse) -> Outcome:
+    text = "\n".join(map(_text_of, result.content))
     if _is_own(call):
         return Outcome(call.name, text, result.is_error)
     original = as_text(as_object(call.input).get("original_tool_name"))
@@ -107,5 +116,7 @@ def _text_of(block: Block) -> str:
             return text
         case JsonContent(value):
             return json.dumps(value, ensure_ascii=False)
+        case Image(image_format):
+            return f"(an image in {image_format})"
         case _:
-            return ""
+            return "(something to look at)"

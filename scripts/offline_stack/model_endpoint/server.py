@@ -21,6 +21,8 @@ from scripts.offline_stack.model_endpoint.steps import Refuse, Step, Wait
 from scripts.offline_stack.model_endpoint.stream import Emission, Frame, Lost, Pause, stream_of
 
 _HOST = "127.0.0.1"
+# The service sends a namespace behind the exception's name; clients have to cut it off.
+_ERROR_NAMESPACE = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 _PATH_START, _PATH_END = "/model/", "/converse-stream"
 
 
@@ -126,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
-        self.send_header("x-amzn-ErrorType", exception)
+        self.send_header("x-amzn-ErrorType", exception + _ERROR_NAMESPACE)
         self.send_header("x-amzn-RequestId", str(uuid4()))
         self.end_headers()
         self.wfile.write(content)

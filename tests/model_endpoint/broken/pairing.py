@@ -21,7 +21,7 @@ PAIRING: tuple[BrokenRequest, ...] = (
     BrokenRequest(
         "a tool used by the user",
         pairing.tool_blocks_stand_on_their_side,
-        "tool_use blocks can only be in assistant messages",
+        "messages.0.content.0: tool_use blocks can only be in assistant messages",
         with_tools(user(use("call_1")), assistant(answered("call_1", "noon")), HELLO),
     ),
     BrokenRequest(

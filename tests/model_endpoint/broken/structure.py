@@ -28,6 +28,12 @@ STRUCTURE: tuple[BrokenRequest, ...] = (
         {**body(HELLO), "inferenceConfig": {"maxTokens": "1000"}},
     ),
     BrokenRequest(
+        "metadata that is no text",
+        structure.values_have_their_types,
+        "requestMetadata.attempt is not of type string",
+        body(HELLO, requestMetadata={"attempt": 1}),
+    ),
+    BrokenRequest(
         "a tool use without a name",
         structure.required_members_are_present,
         "'messages.2.member.content.1.member.toolUse.name' failed to satisfy constraint: Member must not be null",

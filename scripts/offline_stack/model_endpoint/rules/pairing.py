@@ -67,10 +67,12 @@ def results_come_first(request: ConverseRequest) -> str | None:
 def tool_blocks_stand_on_their_side(request: ConverseRequest) -> str | None:
     """Only the assistant uses tools, only the user answers them."""
     for path, message, block in request.placed_blocks():
-        if isinstance(block, ToolUse) and message.role == "user":
-            return f"The model returned the following errors: {path}: tool_use blocks can only be in assistant messages"
-        if isinstance(block, ToolResult) and message.role == "assistant":
-            return f"The model returned the following errors: {path}: tool_result blocks can only be in user messages"
+        side = {ToolUse: "assistant", ToolResult: "user"}.get(type(block), message.role)
+        if message.role != side:
+            return (
+                f"The model returned the following errors: {path}: tool_use blocks can only be in assistant messages, "
+                "tool_result blocks only in user messages"
+            )
     return None
 
 
