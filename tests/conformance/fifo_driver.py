@@ -164,12 +164,10 @@ class SqsFifoFactory:
         self._client = client
 
     def queue(self, visibility_s: int = 30) -> SqsFifo:
-        return self._made(VisibilityTimeout=str(visibility_s))
+        return SqsFifo(self._client, create_fifo_queue(self._client, visibility_s))
 
     def with_dead_letters(self, visibility_s: int, max_receives: int) -> QueueWithDeadLetters:
         dead_letters = self.queue()
         policy = redrive_policy(self._client, dead_letters.url, max_receives)
-        return QueueWithDeadLetters(self._made(VisibilityTimeout=str(visibility_s), RedrivePolicy=policy), dead_letters)
-
-    def _made(self, **attributes: str) -> SqsFifo:
-        return SqsFifo(self._client, create_fifo_queue(self._client, **attributes))
+        url = create_fifo_queue(self._client, visibility_s, policy)
+        return QueueWithDeadLetters(SqsFifo(self._client, url), dead_letters)

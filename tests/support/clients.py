@@ -9,6 +9,7 @@ from types_boto3_s3 import S3Client
 from types_boto3_scheduler import EventBridgeSchedulerClient
 from types_boto3_secretsmanager import SecretsManagerClient
 from types_boto3_sqs import SQSClient
+from types_boto3_sqs.literals import QueueAttributeNameType
 
 from runtime.adapters.aws.clients import client_config
 from scripts.offline_stack.emulator import client_settings
@@ -17,41 +18,40 @@ CONNECTIONS = 4
 
 
 def sqs_client(endpoint: str) -> SQSClient:
-    return boto3.client("sqs", config=client_config(CONNECTIONS), **client_settings(endpoint))  # type: ignore[call-overload, no-any-return]
+    return boto3.client("sqs", config=client_config(CONNECTIONS), **client_settings(endpoint))
 
 
 def dynamodb_client(endpoint: str) -> DynamoDBClient:
-    return boto3.client("dynamodb", config=client_config(CONNECTIONS), **client_settings(endpoint))  # type: ignore[call-overload, no-any-return]
+    return boto3.client("dynamodb", config=client_config(CONNECTIONS), **client_settings(endpoint))
 
 
 def s3_client(endpoint: str) -> S3Client:
-    return boto3.client("s3", config=client_config(CONNECTIONS), **client_settings(endpoint))  # type: ignore[call-overload, no-any-return]
+    return boto3.client("s3", config=client_config(CONNECTIONS), **client_settings(endpoint))
 
 
 def scheduler_client(endpoint: str) -> EventBridgeSchedulerClient:
-    return boto3.client("scheduler", config=client_config(CONNECTIONS), **client_settings(endpoint))  # type: ignore[call-overload, no-any-return]
+    return boto3.client("scheduler", config=client_config(CONNECTIONS), **client_settings(endpoint))
 
 
 def secrets_client(endpoint: str) -> SecretsManagerClient:
-    return boto3.client("secretsmanager", config=client_config(CONNECTIONS), **client_settings(endpoint))  # type: ignore[call-overload, no-any-return]
+    return boto3.client("secretsmanager", config=client_config(CONNECTIONS), **client_settings(endpoint))
 
 
 def fresh_name(kind: str) -> str:
     return f"{kind}-{uuid.uuid4().hex[:12]}"
 
 
-def create_fifo_queue(client: SQSClient, **attributes: str) -> str:
+def create_fifo_queue(client: SQSClient, visibility_s: int = 30, redrive_policy: str | None = None) -> str:
     """Create a FIFO queue as the deployment makes them, and return its URL."""
-    made = client.create_queue(
-        QueueName=f"{fresh_name('queue')}.fifo",
-        Attributes={
-            "FifoQueue": "true",
-            "DeduplicationScope": "messageGroup",
-            "FifoThroughputLimit": "perMessageGroupId",
-            **attributes,
-        },  # type: ignore[dict-item]
-    )
-    return made["QueueUrl"]
+    attributes: dict[QueueAttributeNameType, str] = {
+        "FifoQueue": "true",
+        "DeduplicationScope": "messageGroup",
+        "FifoThroughputLimit": "perMessageGroupId",
+        "VisibilityTimeout": str(visibility_s),
+    }
+    if redrive_policy is not None:
+        attributes["RedrivePolicy"] = redrive_policy
+    return client.create_queue(QueueName=f"{fresh_name('queue')}.fifo", Attributes=attributes)["QueueUrl"]
 
 
 def create_standard_queue(client: SQSClient) -> str:

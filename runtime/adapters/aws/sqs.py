@@ -15,11 +15,15 @@ from runtime.wire.outputs import output_body
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
-    from types_boto3_sqs.type_defs import BatchResultErrorEntryTypeDef, SendMessageBatchRequestEntryTypeDef
+    from types_boto3_sqs.type_defs import (
+        BatchResultErrorEntryTypeDef,
+        MessageAttributeValueTypeDef,
+        SendMessageBatchRequestEntryTypeDef,
+    )
 
 # API reference of SendMessageBatch and ChangeMessageVisibilityBatch.
 BATCH_LIMIT = 10
-BATCH_LIMIT_BYTES = 1_048_576
+BATCH_LIMIT_BYTES = MESSAGE_LIMIT_BYTES = 1_048_576
 _TRIES = 3
 _PAUSE_S = 0.1
 
@@ -90,16 +94,16 @@ class SqsInputQueue:
             self._postpone(handles[start : start + BATCH_LIMIT], visibility_s)
 
     def park(self, record: RawRecord, reason: str) -> None:
-        # The attribute counts towards the limit of a message; a body that fills it leaves no room for the reason.
-        room = BATCH_LIMIT_BYTES - len(record.body.encode()) - len("reasonString")
-        said = reason.encode()[: max(0, room)].decode(errors="ignore")
+        # The reason counts towards the limit of a message, and a body may fill it alone.
+        size_bytes = sum(len(part.encode()) for part in (record.body, reason, "reason", "String"))
+        attributes: dict[str, MessageAttributeValueTypeDef] = {"reason": {"DataType": "String", "StringValue": reason}}
         with translated():
             self._client.send_message(
                 QueueUrl=self._dead_letter_url,
                 MessageBody=record.body,
                 MessageGroupId=record.group_id,
                 MessageDeduplicationId=digest("park", record.record_id, length=64),
-                MessageAttributes={"reason": {"DataType": "String", "StringValue": said}} if said else {},
+                MessageAttributes=attributes if size_bytes <= MESSAGE_LIMIT_BYTES else {},
             )
 
     def _postpone(self, handles: Sequence[str], visibility_s: int) -> None:

@@ -1,9 +1,10 @@
 """The input and output queues over FIFO queues in memory."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from runtime.adapters.memory.fifo import FifoQueue
-from runtime.adapters.memory.fifo_limits import Sending
+from runtime.adapters.memory.fifo_limits import MESSAGE_LIMIT_BYTES, Sending
 from runtime.identity import digest
 from runtime.model.messages import Message
 from runtime.model.outputs import Output
@@ -39,5 +40,7 @@ class MemoryInputQueue:
             self._inputs.change_visibility(handle, visibility_s)
 
     def park(self, record: RawRecord, reason: str) -> None:
-        deduplication_id = digest("park", record.record_id, length=64)
-        self._dead_letters.send(Sending(record.group_id, deduplication_id, record.body, {"reason": reason}))
+        parked = Sending(record.group_id, digest("park", record.record_id, length=64), record.body, {"reason": reason})
+        # The reason counts towards the limit of a message, and a body may fill it alone.
+        fits = parked.size_bytes <= MESSAGE_LIMIT_BYTES
+        self._dead_letters.send(parked if fits else replace(parked, attributes={}))
