@@ -37,6 +37,7 @@ _ON_THE_WAY = (
 _PASSING_CODES = frozenset(
     {
         "BandwidthLimitExceeded",
+        "EC2ThrottledException",
         "InternalServiceError",
         "KMSThrottlingException",
         "KmsThrottled",
