@@ -1,0 +1,167 @@
+"""A listener between a PostgreSQL client and its server: counts what really goes over the wire, and loses it on wish.
+
+Counting in a wrapper of the client would count what we meant to send. An exchange is one point where the client waits:
+a Sync of the extended protocol, or a simple query.
+"""
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, Literal
+
+CONFLICT = b"SERROR\0VERROR\0C40001\0Mchange conflicts with another transaction (OC000)\0\0"
+TRANSACTION_WORDS = ("BEGIN", "COMMIT", "ROLLBACK")
+
+CommitFate = Literal["conflict", "lost before", "lost after"]
+
+
+@dataclass
+class WireCounter:
+    """What passed since the last `reset`, over all connections, and what is to happen to the next commits.
+
+    `fates`, one per COMMIT of a transaction that may write: "conflict" answers it with 40001, having rolled back; "lost
+    before" closes the connection instead of passing it on; "lost after" lets it happen and closes the connection
+    instead of passing on the answer.
+    """
+
+    port: int = 0
+    connections: int = 0
+    exchanges: int = 0
+    statements: list[str] = field(default_factory=list)
+    fates: list[CommitFate] = field(default_factory=list)
+    clients: list[socket.socket] = field(default_factory=list)
+
+    def reset(self) -> None:
+        self.connections = self.exchanges = 0
+        self.statements = []
+
+    def close_connections(self) -> None:
+        """Close every connection as a server does that has had enough."""
+        for client in self.clients:
+            _close(client)
+        self.clients.clear()
+
+
+@contextlib.contextmanager
+def counting(host: str, port: int) -> Iterator[WireCounter]:
+    """Listen on a port of 127.0.0.1 and pass everything on to a PostgreSQL server, without TLS."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        counter = WireCounter(port=listener.getsockname()[1])
+        threading.Thread(target=_accept, args=(listener, counter, (host, port)), daemon=True).start()
+        try:
+            yield counter
+        finally:
+            counter.close_connections()
+
+
+def _accept(listener: socket.socket, counter: WireCounter, server: tuple[str, int]) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            client, _ = listener.accept()
+            counter.connections += 1
+            counter.clients.append(client)
+            _Session(counter, client, socket.create_connection(server)).start()
+
+
+class _Session:
+    """One connection: a thread for each direction, frame by frame."""
+
+    def __init__(self, counter: WireCounter, client: socket.socket, server: socket.socket) -> None:
+        self._counter = counter
+        self._client = client
+        self._server = server
+        self._prepared: dict[bytes, str] = {}
+        self._bound: dict[bytes, str] = {}
+        self._writing = False
+        self._fate: CommitFate | None = None
+
+    def start(self) -> None:
+        for direction in (self._pass_requests, self._pass_answers):
+            threading.Thread(target=self._until_closed, args=(direction,), daemon=True).start()
+
+    def _until_closed(self, direction: Callable[[], None]) -> None:
+        with contextlib.suppress(OSError, EOFError):
+            direction()
+        _close(self._client)
+        _close(self._server)
+
+    def _pass_requests(self) -> None:
+        with self._client.makefile("rb") as frames:
+            length = _exactly(frames, 4)
+            self._server.sendall(length + _exactly(frames, _number(length) - 4))  # the start-up message has no type
+            while True:
+                kind, payload = _frame(frames)
+                self._server.sendall(_bytes(kind, self._noted(kind, payload)))
+
+    def _pass_answers(self) -> None:
+        with self._server.makefile("rb") as frames:
+            while True:
+                kind, payload = _frame(frames)
+                if self._fate == "lost after":
+                    if kind == b"Z":
+                        return
+                    continue
+                if self._fate == "conflict" and (kind, payload) == (b"C", b"ROLLBACK\0"):
+                    kind, payload, self._fate = b"E", CONFLICT, None
+                self._client.sendall(_bytes(kind, payload))
+
+    def _noted(self, kind: bytes, payload: bytes) -> bytes:
+        """Count a request and return it as it is to be passed on."""
+        match kind:
+            case b"P":
+                name, text, rest = payload.split(b"\0", 2)
+                self._prepared[name] = text.decode()
+                if text.startswith(b"BEGIN"):
+                    self._writing = b"READ ONLY" not in text
+                if text == b"COMMIT" and self._writing:
+                    return name + b"\0" + self._commit_or_not() + b"\0" + rest
+            case b"B":
+                portal, name, _ = payload.split(b"\0", 2)
+                self._bound[portal] = self._prepared[name]
+            case b"E":
+                self._note(self._bound[payload.split(b"\0", 1)[0]])
+            case b"Q":
+                self._note(payload.rstrip(b"\0").decode())
+                self._counter.exchanges += 1
+            case b"S":
+                self._counter.exchanges += 1
+        return payload
+
+    def _note(self, statement: str) -> None:
+        if not statement.startswith(TRANSACTION_WORDS):
+            self._counter.statements.append(statement)
+
+    def _commit_or_not(self) -> bytes:
+        self._fate = self._counter.fates.pop(0) if self._counter.fates else None
+        if self._fate == "lost before":
+            raise EOFError
+        return b"ROLLBACK" if self._fate == "conflict" else b"COMMIT"
+
+
+def _frame(frames: BinaryIO) -> tuple[bytes, bytes]:
+    kind = _exactly(frames, 1)
+    return kind, _exactly(frames, _number(_exactly(frames, 4)) - 4)
+
+
+def _bytes(kind: bytes, payload: bytes) -> bytes:
+    return kind + struct.pack("!I", len(payload) + 4) + payload
+
+
+def _exactly(frames: BinaryIO, size: int) -> bytes:
+    read = frames.read(size)
+    if len(read) < size:
+        raise EOFError
+    return read
+
+
+def _number(four_bytes: bytes) -> int:
+    return int.from_bytes(four_bytes, "big")
+
+
+def _close(open_socket: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        open_socket.shutdown(socket.SHUT_RDWR)
+    open_socket.close()
