@@ -39,7 +39,7 @@ class Settings(BaseModel):
     dsql_endpoint: str = ""
     dsql_port: int = 5432
     dsql_user: str = "infinity_slice"
-    dsql_schema: str = Field("infinity", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    dsql_schema: str = Field(default="infinity", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
     dsql_tls: Literal["verify-full", "off"] = "verify-full"
     token_secret_arn: str = ""
     schedule_group: str = ""
@@ -51,39 +51,39 @@ class Settings(BaseModel):
 
     # The model.
     model_id: str = "global.anthropic.claude-sonnet-4-6"
-    model_window_tokens: int = Field(200_000, ge=1)
-    max_tokens: int = Field(8_192, ge=16)
+    model_window_tokens: int = Field(default=200_000, ge=1)
+    max_tokens: int = Field(default=8_192, ge=16)
     system_prompt: str = ""
 
     # Limits of one slice.
-    visibility_s: int = Field(330, ge=1)
-    worker_threads: int = Field(10, ge=1, le=10)
-    completion_reserve_s: float = Field(90, ge=0)
-    completions_per_slice: int = Field(8, ge=1)
-    completions_per_input: int = Field(40, ge=1)
-    tokens_per_day: int = Field(20_000_000, ge=1)
-    patience_receives: int = Field(7, ge=1)
-    mark_from_receive: int = Field(3, ge=1)
-    effect_patience_receives: int = Field(8, ge=1)
-    deaths_before_withholding: int = Field(5, ge=1)
-    give_ups: int = Field(8, ge=0)
-    give_up_delay_s: int = Field(900, ge=1)
+    visibility_s: int = Field(default=330, ge=1)
+    worker_threads: int = Field(default=10, ge=1, le=10)
+    completion_reserve_s: float = Field(default=90, ge=0)
+    completions_per_slice: int = Field(default=8, ge=1)
+    completions_per_input: int = Field(default=40, ge=1)
+    tokens_per_day: int = Field(default=20_000_000, ge=1)
+    patience_receives: int = Field(default=7, ge=1)
+    mark_from_receive: int = Field(default=3, ge=1)
+    effect_patience_receives: int = Field(default=8, ge=1)
+    deaths_before_withholding: int = Field(default=5, ge=1)
+    give_ups: int = Field(default=8, ge=0)
+    give_up_delay_s: int = Field(default=900, ge=1)
 
     # Sizes and lives.
-    shown_text_chars: int = Field(100_000, ge=100)
-    inline_bytes: int = Field(256 * 1024, ge=1_024)
-    callback_body_limit_bytes: int = Field(4 * 1024 * 1024, ge=1_024)
-    receipt_life_s: int = Field(60 * 86_400, ge=1)
-    token_life_s: int = Field(400 * 86_400, ge=1)
-    key_rest_s: int = Field(900, ge=0)
-    manifest_refetch_s: int = Field(600, ge=0)
-    manifest_life_s: int = Field(30 * 86_400, ge=1)
-    timer_delay_limit_s: int = Field(900, ge=0, le=900)
+    shown_text_chars: int = Field(default=100_000, ge=100)
+    inline_bytes: int = Field(default=256 * 1024, ge=1_024)
+    callback_body_limit_bytes: int = Field(default=4 * 1024 * 1024, ge=1_024)
+    receipt_life_s: int = Field(default=60 * 86_400, ge=1)
+    token_life_s: int = Field(default=400 * 86_400, ge=1)
+    key_rest_s: int = Field(default=900, ge=0)
+    manifest_refetch_s: int = Field(default=600, ge=0)
+    manifest_life_s: int = Field(default=30 * 86_400, ge=1)
+    timer_delay_limit_s: int = Field(default=900, ge=0, le=900)
 
     # Tool servers.
-    http_connect_s: float = Field(3, gt=0)
-    http_total_s: float = Field(10, gt=0)
-    http_tries: int = Field(3, ge=1)
+    http_connect_s: float = Field(default=3, gt=0)
+    http_total_s: float = Field(default=10, gt=0)
+    http_tries: int = Field(default=3, ge=1)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
