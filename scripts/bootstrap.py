@@ -154,7 +154,7 @@ def _make_venv() -> None:
 def _install_packages() -> None:
     # Every package is pinned, so there is nothing to resolve; `pip check` finds what the pins forgot.
     pip = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check"]
-    options = ["--no-deps", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)]
+    options = ["--no-deps", "--no-compile", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)]
     _run("Python packages, about a minute", [*pip, "install", *options])
     _run("check of the packages", [*pip, "check"])
 
