@@ -3,6 +3,7 @@
 import argparse
 import json
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -23,11 +24,12 @@ def main(words: Sequence[str]) -> int:
     """Run one command. Returns 0, or 1 with one clear message when it could not be done."""
     arguments = _parser().parse_args(words)
     stack = OfflineStack(context=dict(arguments.context) if "context" in arguments else None, progress=show_step)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # so that steps clean up
     commands = {"up": _up, "down": _down, "status": _status, "env": _environment}
     try:
         return commands[arguments.command](stack, arguments)
     except StackError as error:
-        CONSOLE.print(f"error: {error}", style="red", markup=False)
+        CONSOLE.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         CONSOLE.print("stopped; scripts/offline down removes what is left")

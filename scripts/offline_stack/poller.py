@@ -3,7 +3,8 @@
 usage: python -m scripts.offline_stack.poller --endpoint URL --function NAME --journal FILE [--most-concurrent N]
 
 Everything about the mapping (queue, batch size, partial failures, concurrency) is read from the deployed mapping
-itself. Differences from AWS, all meant: polling is short, since the emulator's long poll steps by 100 ms; and after a
+itself. What was delivered and what became of it is written to the journal, by message id and group; the invocations
+themselves are recorded by the emulator (see `invocations`). Differences from AWS, all meant: polling is short, since the emulator's long poll steps by 100 ms; and after a
 complete failure (the function raised, timed out, or its worker was killed) the messages come back after one second
 instead of the queue's visibility timeout. Prints `READY 0` when it polls.
 
@@ -122,7 +123,7 @@ class Poller:
         try:
             started = time.monotonic()
             self._journal.write("batch delivered", function=self._source.function, **_names(messages))
-            invocation, request_id = self._invoke(messages)
+            invocation = self._invoke(messages)
             settlement = settle(
                 [message["MessageId"] for message in messages],
                 invocation,
@@ -133,7 +134,6 @@ class Poller:
                 "batch settled",
                 function=self._source.function,
                 **_names(messages),
-                request_id=request_id,
                 duration_s=round(time.monotonic() - started, 4),
                 outcome=settlement.outcome,
                 handled=settlement.handled,
@@ -143,7 +143,7 @@ class Poller:
         finally:
             self._free.release()
 
-    def _invoke(self, messages: Sequence[Message]) -> tuple[Invocation, str | None]:
+    def _invoke(self, messages: Sequence[Message]) -> Invocation:
         payload = json.dumps(lambda_event(messages, self._source.queue_arn)).encode()
         while True:
             try:
@@ -153,10 +153,9 @@ class Poller:
                 time.sleep(THROTTLE_PAUSE_S)
                 continue
             except (BotoCoreError, ClientError) as error:
-                return Invocation("", str(error)), None
+                return Invocation("", str(error))
             answer = response["Payload"].read().decode()
-            request_id = response["ResponseMetadata"].get("RequestId")
-            return Invocation(answer, answer if response.get("FunctionError") else None), request_id
+            return Invocation(answer, answer if response.get("FunctionError") else None)
 
     def _carry_out(self, settlement: Settlement, messages: Sequence[Message]) -> None:
         handles = {message["MessageId"]: message["ReceiptHandle"] for message in messages}
@@ -184,18 +183,19 @@ class Poller:
 
 
 def find_event_source(functions: "LambdaClient", sqs: "SQSClient", function: str, most_concurrent: int) -> EventSource:
-    """Read the one mapping of a function.
+    """Read the one mapping of a function, and make sure that the emulator does not serve it.
 
     Raises:
-        StackError: it has none or several, or the mapping is enabled (then the emulator polls, too).
+        StackError: the function has none, or several.
 
     """
     mappings = functions.list_event_source_mappings(FunctionName=function)["EventSourceMappings"]
     if len(mappings) != 1:
         raise StackError(f"{function} has {len(mappings)} event source mappings; exactly one is needed.")
     mapping = mappings[0]
-    if mapping.get("State") in ("Enabled", "Enabling"):
-        raise StackError(f"The event source mapping of {function} is enabled: deploy with -c offline=true.")
+    # Two must never poll. The template has disabled it already, but of a mapping that came from a template the emulator
+    # reports "Enabled" either way, so there is nothing to check.
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
     queue_arn = mapping["EventSourceArn"]
     deployed = mapping.get("ScalingConfig", {}).get("MaximumConcurrency", most_concurrent)
     return EventSource(

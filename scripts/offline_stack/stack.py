@@ -191,7 +191,7 @@ class OfflineStack:
         replace(state, pieces={**state.pieces, name: piece}).save(self.folder)
 
     def _stop(self, state: StackState, *, keep_data: bool) -> None:
-        if state.pieces:
+        if any(_runs(state.pieces, name) for name in state.pieces):
             with self._step("stop what runs"):
                 for name, piece in reversed(list(state.pieces.items())):
                     stop_signal = postgres.STOP_SIGNAL if name == POSTGRES else signal.SIGTERM

@@ -80,29 +80,30 @@ class Supervisor:
                 start_new_session=True,
             )
         self._children[child.pid] = child
-        return ProcessIdentity(child.pid, psutil.Process(child.pid).create_time())
+        return identify(child.pid)
 
     def stop(self, identity: ProcessIdentity, stop_signal: signal.Signals = signal.SIGTERM) -> None:
         """Stop a process and what it started: asked first, killed after `STOP_GRACE_S`. A no-op when it is gone."""
-        if is_running(identity):
-            process = psutil.Process(identity.pid)
-            family = [process, *process.children(recursive=True)]
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(stop_signal)
-            _, alive = psutil.wait_procs(family, timeout=STOP_GRACE_S)
-            for late in alive:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    late.kill()
-            psutil.wait_procs(alive, timeout=STOP_GRACE_S)
+        family = [identity, *_descendants(identity)] if is_running(identity) else []
+        if family:
+            _signal(identity, stop_signal)
+        for each in _survivors(family, STOP_GRACE_S):
+            _signal(each, signal.SIGKILL)
+        _survivors(family, STOP_GRACE_S)
         child = self._children.pop(identity.pid, None)
         if child is not None:
             child.wait(STOP_GRACE_S)
 
     def stop_children(self) -> None:
         """Stop whatever this supervisor started and has not stopped, the newest first."""
-        for child in reversed(list(self._children.values())):
+        for pid in reversed(list(self._children)):
             with contextlib.suppress(psutil.NoSuchProcess):
-                self.stop(ProcessIdentity(child.pid, psutil.Process(child.pid).create_time()))
+                self.stop(identify(pid))
+
+
+def identify(pid: int) -> ProcessIdentity:
+    """Name a process that exists now. Raises: psutil.NoSuchProcess."""
+    return ProcessIdentity(pid, psutil.Process(pid).create_time())
 
 
 def is_running(identity: ProcessIdentity) -> bool:
@@ -163,3 +164,25 @@ def bare_environment(temporary_folder: Path, **more: str) -> dict[str, str]:
     """Keep the little of the caller's environment that a piece may see, with a temporary folder of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH") if name in os.environ}
     return kept | {"TMPDIR": str(temporary_folder), "HOME": str(temporary_folder), "PYTHONUNBUFFERED": "1"} | more
+
+
+def _descendants(identity: ProcessIdentity) -> list[ProcessIdentity]:
+    found: list[ProcessIdentity] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for process in psutil.Process(identity.pid).children(recursive=True):
+            found.append(identify(process.pid))
+    return found
+
+
+def _signal(identity: ProcessIdentity, number: signal.Signals) -> None:
+    if is_running(identity):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(identity.pid, number)
+
+
+def _survivors(family: Sequence[ProcessIdentity], patience_s: float) -> list[ProcessIdentity]:
+    """Wait until all are gone, or patience ends; a zombie is gone, whoever forgets to collect it."""
+    deadline = time.monotonic() + patience_s
+    while (alive := [each for each in family if is_running(each)]) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return alive
