@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urljoin
 
 from runtime.model.toolsets import CachedManifest, OfferedTool, Refusal, ToolServer, Toolset
 from runtime.model.turns import ToolSpec
@@ -59,12 +60,14 @@ def without_conflicts(serving: Sequence[Judged], known: Sequence[Judged]) -> tup
     for judged in serving:
         if judged.toolset is None:
             continue
+        withheld = [reason for tool in judged.toolset.tools if (reason := _withheld(tool, owners))]
+        if not withheld:
+            toolsets.append(judged.toolset)
+            continue
+        refusals.append(refusal(judged, withheld))
         tools = tuple(tool for tool in judged.toolset.tools if not _withheld(tool, owners))
         if tools:
             toolsets.append(replace(judged.toolset, tools=tools))
-        withheld = [reason for tool in judged.toolset.tools if (reason := _withheld(tool, owners))]
-        if withheld:
-            refusals.append(refusal(judged, withheld))
     return toolsets, refusals
 
 
@@ -87,7 +90,7 @@ def _withheld(tool: OfferedTool, owners: Counter[str]) -> str | None:
 
 def _faults(server: ToolServer, manifest: Manifest) -> tuple[str, ...]:
     faults: list[str] = []
-    endpoint_fault = reach_fault(server, manifest.endpoint)
+    endpoint_fault = reach_fault(server, _endpoint(server, manifest))
     if endpoint_fault:
         faults.append(f"endpoint {endpoint_fault}")
     counts = Counter(tool.name for tool in manifest.tools)
@@ -114,7 +117,15 @@ def _shown(name: str) -> str:
 
 
 def _toolset(server: ToolServer, manifest: Manifest) -> Toolset:
-    return Toolset(server.name, manifest.endpoint, tuple(_offered(tool) for tool in manifest.tools))
+    return Toolset(server.name, _endpoint(server, manifest), tuple(_offered(tool) for tool in manifest.tools))
+
+
+def _endpoint(server: ToolServer, manifest: Manifest) -> str:
+    """Return the endpoint's URL. One without a host is relative to the server's base, which it may not know itself."""
+    try:
+        return urljoin(f"{server.url.rstrip('/')}/", manifest.endpoint)
+    except ValueError:
+        return manifest.endpoint
 
 
 def _offered(tool: ToolOfManifest) -> OfferedTool:

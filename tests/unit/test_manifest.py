@@ -126,8 +126,7 @@ def test_an_endpoint_on_the_configured_host_or_an_allowed_one_is_accepted(endpoi
         "https://user:secret@builds.example/call",
         "https://evil.example\\@builds.example/call",
         "https://builds.example:port/call",
-        "//builds.example/call",
-        "/call",
+        "//evil.example/call",
         "ftp://builds.example/call",
         "https://builds.example/ü",
         "https://builds.example/a b",
@@ -139,6 +138,21 @@ def test_an_endpoint_elsewhere_would_take_the_credentials_with_it_and_is_refused
     assert found.toolset is None
     assert found.faults[0].startswith("endpoint ")
     assert endpoint not in found.faults[0]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        ("call", "https://builds.example/base/call"),
+        ("/call", "https://builds.example/call"),
+        ("//workers.example/call", "https://workers.example/call"),
+    ],
+)
+def test_an_endpoint_without_a_host_is_relative_to_the_servers_base(endpoint: str, url: str) -> None:
+    found = judged(endpoint=endpoint)
+
+    assert found.toolset is not None
+    assert found.toolset.endpoint == url
 
 
 @pytest.mark.parametrize(
