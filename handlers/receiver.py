@@ -1,0 +1,105 @@
+"""The receiver function: requests to its URL in, answers out. Whoever calls is a stranger until the token is read."""
+
+import base64
+import binascii
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import boto3
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from runtime.adapters.aws.clients import client_config
+from runtime.adapters.aws.s3 import S3Payloads
+from runtime.adapters.aws.secrets import SecretsKeyring
+from runtime.adapters.aws.sqs import SqsQueues
+from runtime.adapters.clock import SystemClock
+from runtime.receive import Answer, Limits, ReceiverPorts, Request, receive
+from runtime.settings import Settings
+
+logger = Logger(service="receiver")
+metrics = Metrics(namespace="Infinity", service="receiver")
+
+_COUNTED_AS = {
+    None: "CallbacksAccepted",
+    "no_such_path": "CallbacksNotFound",
+    "method": "CallbacksWrongMethod",
+    "too_large": "CallbacksTooLarge",
+    "malformed": "CallbacksMalformedToken",
+    "forged": "CallbacksForgedToken",
+    "expired": "CallbacksExpiredToken",
+    "bad_body": "CallbacksBadBody",
+    "not_the_tokens_call": "CallbacksOfAnotherCall",
+}
+
+
+@metrics.log_metrics
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  # noqa: ARG001 - Lambda passes it
+    """Answer one request. Never raises: an unanswered caller cannot tell a repeat from a first try."""
+    try:
+        environment = _environment()
+        answer = receive(_request(event), environment.ports, environment.limits)
+    except Exception:
+        logger.exception("callback not accepted")
+        metrics.add_metric(name="CallbacksFailed", unit=MetricUnit.Count, value=1)
+        return _response(500, '{"error":"internal error"}')
+    _report(answer)
+    return _response(answer.status, answer.body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    ports: ReceiverPorts
+    limits: Limits
+
+
+@cache
+def _environment() -> _Environment:
+    settings = Settings.from_environment(os.environ)
+    config, clock = client_config(connections=1), SystemClock()
+    secrets = boto3.client("secretsmanager", config=config)
+    keyring = SecretsKeyring(secrets, settings.token_secret_arn, settings.key_rest_s, clock)
+    sqs = boto3.client("sqs", config=config)
+    queues = SqsQueues(sqs, settings.input_queue_url, settings.output_queue_url, keyring, clock)
+    payloads = S3Payloads(boto3.client("s3", config=config), settings.payload_bucket)
+    limits = Limits(settings.callback_body_limit_bytes, settings.inline_bytes)
+    return _Environment(ReceiverPorts(keyring, queues, payloads, clock), limits)
+
+
+def _request(event: dict[str, Any]) -> Request:
+    http = event["requestContext"]["http"]
+    return Request(method=http["method"], path=event["rawPath"], body=_body(event))
+
+
+def _body(event: dict[str, Any]) -> bytes:
+    """Return the body's bytes. Those of a broken encoding stay as they are: they are no JSON and are refused as that."""
+    given = (event.get("body") or "").encode(errors="surrogatepass")
+    if not event.get("isBase64Encoded"):
+        return bytes(given)
+    try:
+        return base64.b64decode(given, validate=True)
+    except binascii.Error:
+        return bytes(given)
+
+
+def _report(answer: Answer) -> None:
+    metrics.add_metric(name=_COUNTED_AS[answer.reason], unit=MetricUnit.Count, value=1)
+    logger.info(
+        "callback answered",
+        extra={
+            "status": answer.status,
+            "reason": answer.reason,
+            "thread_id": answer.thread_id,
+            "call_id": answer.call_id,
+        },
+    )
+
+
+def _response(status: int, body: str) -> dict[str, Any]:
+    headers = {"Content-Type": "application/json"}
+    if status == 405:
+        headers["Allow"] = "POST"
+    return {"statusCode": status, "headers": headers, "body": body}
