@@ -190,6 +190,27 @@ def test_what_was_answered_before_is_not_answered_again(served: Served) -> None:
     assert said == 'I am a scripted model. You said: "hello".'
 
 
+@pytest.mark.parametrize(
+    ("call_id", "call"),
+    [
+        ("any_id", arrived("any_id", "run_build")),
+        ("seed_1", use("seed_1", "run_build", {"seconds": 1})),
+    ],
+)
+def test_a_call_made_for_the_model_is_not_taken_for_its_own(served: Served, call_id: str, call: JsonObject) -> None:
+    said = served.said(with_tools(HELLO, assistant(call), user(answered(call_id, "build-7f3a"))))
+
+    assert said.splitlines() == [
+        "Something arrived from run_build: build-7f3a",
+        'I am a scripted model. You said: "hello".',
+    ]
+
+
+def test_of_two_texts_the_newest_decides_on_a_call(served: Served) -> None:
+    assert served.called(with_tools(user(text("build 5"), text("time in Oslo")))) == [("get_time", '{"city": "Oslo"}')]
+    assert served.called(with_tools(user(text("build 5"), text("thank you")))) == []
+
+
 def test_anything_else_is_repeated_in_short(served: Served) -> None:
     said = served.said(body(user(text("one\n two"), text("x" * 500))))
 
