@@ -5,7 +5,6 @@ Every effect carries a name that is the same each time it is derived; telling it
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import dropwhile
 
 from runtime.context import display_text
 from runtime.identity import digest, entry_output_id, message_output_id, wake_message_id
@@ -64,8 +63,9 @@ Effect = Outputs | HandOver | SendUndelivered | StartTimer | TellCancelled
 
 def effects_after(thread: Thread, performed: int) -> tuple[Effect, ...]:
     """Return the effects of own rows behind `performed`, by position, and those of a giving up that still stands."""
-    newer = dropwhile(lambda entry: entry.position <= performed, thread.entries)
-    of_entries = [effect for entry in newer for effect in _effects_of(thread, entry)]
+    # Positions are dense, so the older entries need not be looked at.
+    known = max(0, performed - thread.entries[0].position + 1) if thread.entries else 0
+    of_entries = [effect for entry in thread.entries[known:] for effect in _effects_of(thread, entry)]
     return (*of_entries, *_effects_of_giving_up(thread.row))
 
 

@@ -36,7 +36,7 @@ from runtime.identity import deduplication_id, result_message_id
 from runtime.model.entries import JsonObject, Origin, TextItem
 from runtime.model.messages import Message, MessageKey, ResultContent
 from runtime.model.toolsets import Invocation, ToolServer
-from runtime.ports import Clock, Key, Model, Ports
+from runtime.ports import Clock, History, Key, Model, Ports
 from runtime.run import Environment
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
@@ -118,14 +118,19 @@ class Agent:
 
 
 class LocalSystem:
-    """Agents, their model and their tools. `ports` are open to whoever wants to look, or to put another one in."""
+    """Agents, their model and their tools. `ports` are open to whoever wants to look.
+
+    With a `history` that several threads may not share, `worker_threads` in the settings must be 1.
+    """
 
     def __init__(
         self,
         model: Model,
         tools: Sequence[LocalTool] = (),
         settings: Settings | None = None,
+        *,
         clock: Clock | None = None,
+        history: History | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         given = settings or Settings()
@@ -136,7 +141,7 @@ class LocalSystem:
         )
         self._outputs = FifoQueue(self.clock)
         self._agents: dict[str, Agent] = {}
-        self.ports, self.timers = self._ports(model, tools)
+        self.ports, self.timers = self._ports(model, tools, history or MemoryHistory())
         self.workers = self._workers()
         self._threads: list[threading.Thread] = []
         self._stopping = threading.Event()
@@ -197,12 +202,12 @@ class LocalSystem:
                     agent.receive(json.loads(one.record.body))
                 self._outputs.delete(one.record.handle)
 
-    def _ports(self, model: Model, tools: Sequence[LocalTool]) -> tuple[Ports, MemoryTimers]:
+    def _ports(self, model: Model, tools: Sequence[LocalTool], history: History) -> tuple[Ports, MemoryTimers]:
         keyring = FixedKeyring(Key("local", secrets.token_bytes(32), 0))
         queues = MemoryQueues(self.inputs, self._outputs, keyring, self.clock)
         timers = MemoryTimers(self.clock, queues)
         ports = Ports(
-            history=MemoryHistory(),
+            history=history,
             receipts=MemoryReceipts(self.clock, self.settings.receipt_life_s),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=queues,

@@ -44,7 +44,7 @@ class World:
         self.model = Requests(script)
         self.calls: list[LocalCall] = []
         offered = [LocalTool(name, f"The tool {name}.", {"type": "object"}, self.calls.append) for name in tools]
-        self.system = LocalSystem(self.model, offered, Settings(worker_threads=1, **settings), self.clock)
+        self.system = LocalSystem(self.model, offered, Settings(worker_threads=1, **settings), clock=self.clock)
         self.agent = self.system.agent("t")
 
     def say(self, text: str, message_id: str | None = None) -> None:
