@@ -3,10 +3,12 @@
 usage: python -m scripts.offline_stack.poller --endpoint URL --function NAME --journal FILE [--most-concurrent N]
 
 Everything about the mapping (queue, batch size, partial failures, concurrency) is read from the deployed mapping
-itself. What was delivered and what became of it is written to the journal, by message id and group; the invocations
-themselves are recorded by the emulator (see `invocations`). Differences from AWS, all meant: polling is short, since the emulator's long poll steps by 100 ms; and after a
+itself. Differences from AWS, all meant: polling is short, since the emulator's long poll steps by 100 ms; and after a
 complete failure (the function raised, timed out, or its worker was killed) the messages come back after one second
-instead of the queue's visibility timeout. Prints `READY 0` when it polls.
+instead of the queue's visibility timeout.
+
+The journal says, by message id and group, what was delivered and what became of it; the invocations themselves are
+recorded by the emulator (see `invocations`). Prints `READY 0` when it polls.
 
 Order within a message group is SQS's own doing: while a message of a group is in flight, the queue gives out no other.
 """

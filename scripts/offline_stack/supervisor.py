@@ -20,6 +20,7 @@ import psutil
 LAUNCHER = Path(__file__).with_name("launcher.py")
 POLL_S = 0.02
 STOP_GRACE_S = 8.0
+ORPHAN_GRACE_S = 0.5
 LOG_TAIL_LINES = 25
 # psutil derives a start time from the boot time, which moves a little when the machine's clock is set.
 CLOCK_STEP_S = 2.0
@@ -83,11 +84,15 @@ class Supervisor:
         return identify(child.pid)
 
     def stop(self, identity: ProcessIdentity, stop_signal: signal.Signals = signal.SIGTERM) -> None:
-        """Stop a process and what it started: asked first, killed after `STOP_GRACE_S`. A no-op when it is gone."""
+        """Stop a process and what it started: asked first, killed after `STOP_GRACE_S`.
+
+        What it started and left behind is killed after `ORPHAN_GRACE_S`. A no-op when the process is gone already.
+        """
         family = [identity, *_descendants(identity)] if is_running(identity) else []
         if family:
             _signal(identity, stop_signal)
-        for each in _survivors(family, STOP_GRACE_S):
+        _survivors([identity], STOP_GRACE_S)
+        for each in _survivors(family, ORPHAN_GRACE_S):
             _signal(each, signal.SIGKILL)
         _survivors(family, STOP_GRACE_S)
         child = self._children.pop(identity.pid, None)

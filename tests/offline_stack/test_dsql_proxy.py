@@ -17,7 +17,7 @@ from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGconn
 from psycopg.rows import TupleRow
 
-from tests.support.services import DsnFactory
+from scripts.offline_stack.throwaway import DsnFactory
 
 PATIENCE_S = 10
 
