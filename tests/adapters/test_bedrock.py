@@ -26,7 +26,7 @@ from runtime.model.turns import (
     ToolSpec,
     WantedCall,
 )
-from scripts.offline_stack.model_endpoint.eventstream import event_frame
+from scripts.offline_stack.model_endpoint.eventstream import event_frame, exception_frame
 from tests.support.bedrock import asking, model_at, request_playing, serving
 
 QUICK = BedrockOptions("test.model", stall_s=0.3)
@@ -154,27 +154,27 @@ def taking_at_most(seconds: float) -> Iterator[None]:
 
 
 def test_an_endpoint_silent_for_longer_than_a_read_timeout_gets_one_request() -> None:
-    with raw_server(says_nothing) as server, taking_at_most(2), pytest.raises(ModelUnavailable) as raised:
+    with raw_server(says_nothing) as server, taking_at_most(8), pytest.raises(ModelUnavailable) as raised:
         model_at(server.url, QUICK).complete(asking("a"), 60)
     assert type(raised.value) is ModelUnavailable
     assert (server.connections, server.requests) == (1, 1)
 
 
 def test_an_endpoint_that_never_answers_is_left_when_the_time_is_over() -> None:
-    with raw_server(says_nothing) as server, taking_at_most(2), pytest.raises(ModelUnavailable) as raised:
-        model_at(server.url, PATIENT).complete(asking("a"), 0.3)
+    with raw_server(says_nothing) as server, taking_at_most(8), pytest.raises(ModelUnavailable) as raised:
+        model_at(server.url, PATIENT).complete(asking("a"), 0.5)
     assert type(raised.value) is ModelUnavailable
 
 
 def test_an_endpoint_that_answers_with_nothing_but_headers_is_not_available() -> None:
-    with raw_server(sends(HEADERS)) as server, taking_at_most(2), pytest.raises(ModelUnavailable) as raised:
-        model_at(server.url, PATIENT).complete(asking("a"), 0.3)
+    with raw_server(sends(HEADERS)) as server, taking_at_most(8), pytest.raises(ModelUnavailable) as raised:
+        model_at(server.url, PATIENT).complete(asking("a"), 0.5)
     assert type(raised.value) is ModelUnavailable
 
 
 def test_a_stream_that_falls_silent_is_given_up_after_the_stall_limit() -> None:
     behaviour = sends(in_a_chunk(HALF_AN_ANSWER))
-    with raw_server(behaviour) as server, taking_at_most(2), pytest.raises(ModelUnavailable) as raised:
+    with raw_server(behaviour) as server, taking_at_most(8), pytest.raises(ModelUnavailable) as raised:
         model_at(server.url, QUICK).complete(asking("a"), 60)
     assert type(raised.value) is ModelUnavailable
 
@@ -189,8 +189,8 @@ def test_a_stream_that_falls_silent_is_given_up_after_the_stall_limit() -> None:
     ],
 )
 def test_an_answer_that_has_begun_is_cut_when_the_time_is_over(behaviour: Behaviour) -> None:
-    with raw_server(behaviour) as server, taking_at_most(2), pytest.raises(CutByDeadline):
-        model_at(server.url, PATIENT).complete(asking("a"), 0.3)
+    with raw_server(behaviour) as server, taking_at_most(8), pytest.raises(CutByDeadline):
+        model_at(server.url, PATIENT).complete(asking("a"), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +211,21 @@ def test_a_connection_that_ends_without_an_answer_gets_no_second_request(behavio
         model_at(server.url, QUICK).complete(asking("a"), 5)
     assert type(raised.value) is ModelUnavailable
     assert server.requests == 1
+
+
+def test_a_stream_that_failed_is_hung_up_so_that_nothing_more_is_generated() -> None:
+    hung_up = Event()
+    failure = exception_frame("throttlingException", {"message": "slow down"})
+
+    def fails_and_listens(connection: socket.socket, _closing: Event) -> None:
+        connection.sendall(in_a_chunk(HALF_AN_ANSWER + failure))
+        if connection.recv(1) == b"":
+            hung_up.set()
+
+    with raw_server(fails_and_listens) as server, pytest.raises(ModelUnavailable) as raised:
+        model_at(server.url, PATIENT).complete(asking("a"), 30)
+    assert raised.value.__cause__ is not None  # what holds the stream is still alive
+    assert hung_up.is_set()
 
 
 def test_nobody_listening_is_a_model_that_is_not_available() -> None:
@@ -244,15 +259,15 @@ def test_a_stream_read_to_its_end_leaves_its_connection_for_the_next_request() -
 
 
 def test_an_answer_cut_by_its_deadline_does_not_touch_another_of_the_same_client() -> None:
-    slow_but_whole = request_playing([{"say": "first"}, {"wait": 0.5}, {"say": "last"}])
+    slow_but_whole = request_playing([{"say": "first"}, {"wait": 1}, {"say": "last"}])
     answers: list[tuple[Part, ...]] = []
     with serving() as url:
         model = model_at(url, PATIENT)
-        other = Thread(target=lambda: answers.append(model.complete(slow_but_whole, 5).parts))
+        other = Thread(target=lambda: answers.append(model.complete(slow_but_whole, 20).parts))
         other.start()
-        for _ in range(4):
+        for _ in range(2):
             with pytest.raises(CutByDeadline):
-                model.complete(request_playing([{"say": "first"}, {"wait": 5}]), 0.08)
+                model.complete(request_playing([{"say": "first"}, {"wait": 20}]), 0.4)
         other.join()
     assert answers == [(SaidText("first"), SaidText("last"))]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.adapters.aws.bedrock_stream import Event, read_completion
@@ -196,6 +196,7 @@ ANYTHING = st.recursive(
 EVENT_KINDS = ("contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata", "somethingNew")
 
 
+@settings(deadline=None)  # how long it takes says nothing here
 @given(st.lists(st.dictionaries(st.sampled_from(EVENT_KINDS), ANYTHING, max_size=2), max_size=6))
 def test_no_stream_whatever_its_shape_raises_anything_but_that_it_broke(events: list[dict[str, Any]]) -> None:
     try:

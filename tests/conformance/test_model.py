@@ -24,7 +24,7 @@ from tests.support.bedrock import ScriptStep, asking, model_at, request_playing,
 
 Act = Completion | RuntimeProblem
 TIMEOUT_S = 10.0
-SHORT_S = 0.15
+SHORT_S = 0.5
 USAGE = Usage(input_tokens=11, output_tokens=7, cache_read_tokens=5, cache_write_tokens=3)
 
 ERRORS: tuple[tuple[RuntimeProblem, Sequence[ScriptStep]], ...] = (

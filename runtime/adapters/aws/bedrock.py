@@ -112,7 +112,7 @@ def _events(stream: Any, limit: _TimeLimit) -> Iterator[Event]:
     try:
         for event in stream:
             limit.begun = True
-            if limit.over:
+            if limit.over:  # a socket that was shut down still gives what its buffer holds
                 break
             yield event
     except Exception as error:
