@@ -12,6 +12,7 @@ from typing import assert_never
 from urllib.parse import unquote
 from uuid import uuid4
 
+from scripts.offline_stack.model_endpoint import service_model
 from scripts.offline_stack.model_endpoint.answers import Answer, answer_to, noted
 from scripts.offline_stack.model_endpoint.document import JsonObject, JsonValue
 from scripts.offline_stack.model_endpoint.eventstream import CONTENT_TYPE
@@ -42,6 +43,7 @@ class ModelEndpoint(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, port: int, options: Options) -> None:
+        service_model.load()
         super().__init__((_HOST, port), _Handler)
         self.options = options
         self.closing = Event()

@@ -36,6 +36,12 @@ def violations(model_id: str, body: JsonObject) -> Iterator[Violation]:
             yield from _check(member, body[name], (name,))
 
 
+def load() -> None:
+    """Read the service's model from disk (about 0.1 s), so that no request has to wait for it."""
+    _input_members()
+    exception_status()
+
+
 @cache
 def exception_status() -> Mapping[str, int]:
     """Return the HTTP status of each exception the service may answer ConverseStream with, by name."""
