@@ -59,10 +59,9 @@ class World:
         self.settle()
 
     def put_in(self, **ports: Any) -> None:
-        """Put other implementations in the place of some ports, for every worker."""
-        self.system.ports = replace(self.system.ports, **ports)
+        """Let slices work with other implementations of some ports. Tools, and `ports`, keep the ones there were."""
         environment = self.system.workers.idle.get()
-        self.system.workers.idle.put(replace(environment, ports=self.system.ports))
+        self.system.workers.idle.put(replace(environment, ports=replace(environment.ports, **ports)))
 
     @property
     def ports(self) -> Ports:
