@@ -9,7 +9,7 @@ import pytest
 
 from scripts import bootstrap
 
-COMMANDS = ("chat", "demo", "enqueue", "test")
+COMMANDS = ("bench", "chat", "demo", "enqueue", "offline", "test")
 
 
 def test_the_tools_of_this_checkout_are_current_after_any_command_ran() -> None:
