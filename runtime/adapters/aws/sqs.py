@@ -66,7 +66,7 @@ class SqsQueues:
         SQS takes or refuses each entry of a batch by itself, so within one batch a later one of a group can overtake
         a failed one. Readers of outputs order by `seq`; no input of ours depends on one sent with it.
         """
-        for chunk in _chunks(entries):
+        for chunk in chunks(entries):
             self._send_chunk(url, chunk)
 
     def _send_chunk(self, url: str, chunk: Sequence[Entry]) -> None:
@@ -154,7 +154,7 @@ def _wire_entry(index: int, entry: Entry) -> "SendMessageBatchRequestEntryTypeDe
     return wired
 
 
-def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     """Give the entries in their order, in chunks that one request may carry."""
     chunk: list[Entry] = []
     room_bytes = BATCH_LIMIT_BYTES
