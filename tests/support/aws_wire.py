@@ -7,6 +7,7 @@ goes over the wire, and what it answers is parsed as if it had come from there.
 import json
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
@@ -40,6 +41,7 @@ class Wire:
 
     def __init__(self, client: HasEvents) -> None:
         self.operations: list[str] = []
+        self.paths: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self._answers: list[Answer | Exception | None] = []
         client.meta.events.register_first("before-send", self._before_send)
@@ -50,6 +52,7 @@ class Wire:
 
     def _before_send(self, request: AWSPreparedRequest, event_name: str, **_: object) -> AWSResponse | None:
         self.operations.append(event_name.rpartition(".")[2])
+        self.paths.append(urlsplit(request.url).path)
         self.bodies.append(_json(request.body))
         answer = self._answers.pop(0) if self._answers else None
         if answer is None:
