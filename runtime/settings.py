@@ -51,6 +51,9 @@ class Settings(BaseModel):
 
     # The model.
     model_id: str = "global.anthropic.claude-sonnet-4-6"
+    model_thinking: Literal["off", "adaptive"] = "off"  # a fixed budget does not go with turns the runtime injects
+    model_cache_points: int = Field(default=4, ge=0, le=4)
+    model_stall_s: float = Field(default=120, gt=0)
     model_window_tokens: int = Field(default=200_000, ge=1)
     max_tokens: int = Field(default=8_192, ge=16)
     system_prompt: str = ""

@@ -57,7 +57,9 @@ def workers_on_aws(settings: Settings) -> Workers:
         payloads=S3Payloads(boto3.client("s3", config=config), settings.payload_bucket),
         model=bedrock.BedrockModel(
             boto3.client("bedrock-runtime", config=bedrock.client_config(settings.worker_threads)),
-            BedrockOptions(settings.model_id),
+            BedrockOptions(
+                settings.model_id, settings.model_thinking, settings.model_cache_points, settings.model_stall_s
+            ),
         ),
         servers=HttpToolServers(settings, SigV4Signer(), BearerTokens(secrets, clock), clock),
         keyring=keyring,
