@@ -128,7 +128,7 @@ class DsqlConnection:
         except SerializationFailure:
             self._roll_back(connection)
             raise
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeError) as error:
             raise self._given_up(error, in_doubt=committing) from error
 
     def _run_once(self, statement: Statement) -> Result:
@@ -137,7 +137,7 @@ class DsqlConnection:
             return _result(connection.execute(statement.sql, statement.values or None, prepare=False))
         except SerializationFailure:
             raise
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeError) as error:
             raise self._given_up(error, in_doubt=True) from error
 
     def _persistently(self, attempt: Callable[[], Outcome], *, repeatable: bool) -> Outcome:
@@ -185,14 +185,14 @@ class DsqlConnection:
             and not _has_something_to_read(connection.pgconn.socket)
         )
 
-    def _given_up(self, error: psycopg.Error, *, in_doubt: bool) -> Exception:
+    def _given_up(self, error: psycopg.Error | UnicodeError, *, in_doubt: bool) -> Exception:
         """Drop the connection, whatever state it is in, and say what the error means for the transaction."""
-        lost = self._connection is None or self._connection.closed or _is_loss(error)
+        lost = self._connection is None or self._connection.closed or _sqlstate(error).startswith(_LOST_STATES)
         self.close()
         if lost:
-            logger.warning("lost the database connection", extra={"sqlstate": error.sqlstate, "in_doubt": in_doubt})
+            logger.warning("lost the database connection", extra={"sqlstate": _sqlstate(error), "in_doubt": in_doubt})
             return _LostError(in_doubt)
-        return _translated(error)
+        return translated(error)
 
     def _roll_back(self, connection: psycopg.Connection[Row]) -> None:
         try:
@@ -212,12 +212,14 @@ def _has_something_to_read(socket: int) -> bool:
     return bool(poll.poll(0))
 
 
-def _is_loss(error: psycopg.Error) -> bool:
-    return (error.sqlstate or "").startswith(_LOST_STATES)
-
-
-def _translated(error: psycopg.Error) -> RuntimeProblem:
-    if isinstance(error, psycopg.DataError):
+def translated(error: psycopg.Error | UnicodeError) -> RuntimeProblem:
+    """Return what a refusal means to whoever sent the transaction. It shows the SQLSTATE alone: texts hold values."""
+    if isinstance(error, psycopg.DataError | UnicodeError):
         return PermanentError("the database does not take a value of this transaction")
-    meaning = _MEANINGS.get((error.sqlstate or "")[:2], Unavailable)
-    return meaning(f"the database refused a statement with SQLSTATE {error.sqlstate}")
+    meaning = _MEANINGS.get(_sqlstate(error)[:2], Unavailable)
+    return meaning(f"the database refused a statement with SQLSTATE {_sqlstate(error) or 'unknown'}")
+
+
+def _sqlstate(error: psycopg.Error | UnicodeError) -> str:
+    """Return the SQLSTATE, or nothing where the error is the client's own."""
+    return error.sqlstate or "" if isinstance(error, psycopg.Error) else ""

@@ -64,6 +64,18 @@ def token_source(signer: TokenSigner, endpoint: Endpoint) -> Callable[[], str]:
     return lambda: signer.generate_db_connect_auth_token(Hostname=endpoint.host)
 
 
+def libpq_options(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the connection's options, by libpq's names, without the password."""
+    return {
+        "host": endpoint.host,
+        "port": endpoint.port,
+        "user": endpoint.user,
+        "dbname": endpoint.database,
+        **_TLS[endpoint.tls],
+        **_PATIENCE,
+    }
+
+
 def connect(endpoint: Endpoint, token: Callable[[], str]) -> psycopg.Connection[Row]:
     """Return a new connection in autocommit mode.
 
@@ -72,16 +84,7 @@ def connect(endpoint: Endpoint, token: Callable[[], str]) -> psycopg.Connection[
         Unavailable: anything else; a refused sign-in does not say that it is one.
     """
     try:
-        connection = psycopg.connect(
-            host=endpoint.host,
-            port=endpoint.port,
-            user=endpoint.user,
-            password=token(),
-            dbname=endpoint.database,
-            autocommit=True,
-            **_TLS[endpoint.tls],
-            **_PATIENCE,
-        )
+        connection = psycopg.connect(**libpq_options(endpoint), password=token(), autocommit=True)
     except BotoCoreError as error:
         raise Misconfigured("there are no credentials to sign in to the database with") from error
     except psycopg.Error as error:
