@@ -18,9 +18,9 @@ from runtime.model.entries import AssistantText, Entry, ToolCall
 from runtime.model.messages import MessageKey
 from runtime.model.threads import Commit, GaveUp, Person, Thread, ThreadRow, TokensOfDay, Wanted, after
 from runtime.ports import History
+from scripts.offline_stack.throwaway import DsnFactory
 from tests.support.dsql import connection_to, endpoint_of, history_on, migrated
 from tests.support.history_values import KEY, NOTHING_ELSE, call, commit_to, first_commits, said
-from tests.support.services import DsnFactory
 from tests.support.wire_counter import counting
 
 

@@ -13,30 +13,35 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
 CONFLICT = b"SERROR\0VERROR\0C40001\0Mchange conflicts with another transaction (OC000)\0\0"
+UNAVAILABLE = b"SERROR\0VERROR\0CXX000\0Mserver unavailable\0\0"
 TRANSACTION_WORDS = ("BEGIN", "COMMIT", "ROLLBACK")
 
-CommitFate = Literal["conflict", "lost before", "lost after"]
+CommitFate = Literal["conflict", "unavailable", "lost before", "lost after"]
 
 
 @dataclass
 class WireCounter:
     """What passed since the last `reset`, over all connections, and what is to happen to the next commits.
 
-    `fates`, one per COMMIT of a transaction that may write: "conflict" answers it with 40001, having rolled back; "lost
-    before" closes the connection instead of passing it on; "lost after" lets it happen and closes the connection
-    instead of passing on the answer.
+    `fates`, one per COMMIT of a transaction that may write: "conflict" answers it with 40001, having rolled back;
+    "unavailable" lets it happen and answers with XX000; "lost before" closes the connection instead of passing it on;
+    "lost after" lets it happen and closes the connection instead of passing on the answer.
+    `break_at`: the next statement with this text in it breaks its connection.
     """
 
     port: int = 0
     connections: int = 0
     exchanges: int = 0
+    bytes_sent: int = 0
     statements: list[str] = field(default_factory=list)
+    prepared: list[str] = field(default_factory=list)
     fates: list[CommitFate] = field(default_factory=list)
+    break_at: str | None = None
     clients: list[socket.socket] = field(default_factory=list)
 
     def reset(self) -> None:
-        self.connections = self.exchanges = 0
-        self.statements = []
+        self.connections = self.exchanges = self.bytes_sent = 0
+        self.statements, self.prepared = [], []
 
     def close_connections(self) -> None:
         """Close every connection as a server does that has had enough."""
@@ -54,6 +59,7 @@ def counting(host: str, port: int) -> Iterator[WireCounter]:
         try:
             yield counter
         finally:
+            _close(listener)  # shut down too, or the thread that waits in it would accept one more
             counter.close_connections()
 
 
@@ -63,7 +69,10 @@ def _accept(listener: socket.socket, counter: WireCounter, server: tuple[str, in
             client, _ = listener.accept()
             counter.connections += 1
             counter.clients.append(client)
-            _Session(counter, client, socket.create_connection(server)).start()
+            try:
+                _Session(counter, client, socket.create_connection(server)).start()
+            except OSError:
+                _close(client)
 
 
 class _Session:
@@ -94,6 +103,7 @@ class _Session:
             self._server.sendall(length + _exactly(frames, _number(length) - 4))  # the start-up message has no type
             while True:
                 kind, payload = _frame(frames)
+                self._counter.bytes_sent += len(payload)
                 self._server.sendall(_bytes(kind, self._noted(kind, payload)))
 
     def _pass_answers(self) -> None:
@@ -106,18 +116,15 @@ class _Session:
                     continue
                 if self._fate == "conflict" and (kind, payload) == (b"C", b"ROLLBACK\0"):
                     kind, payload, self._fate = b"E", CONFLICT, None
+                if self._fate == "unavailable" and (kind, payload) == (b"C", b"COMMIT\0"):
+                    kind, payload, self._fate = b"E", UNAVAILABLE, None
                 self._client.sendall(_bytes(kind, payload))
 
     def _noted(self, kind: bytes, payload: bytes) -> bytes:
         """Count a request and return it as it is to be passed on."""
         match kind:
             case b"P":
-                name, text, rest = payload.split(b"\0", 2)
-                self._prepared[name] = text.decode()
-                if text.startswith(b"BEGIN"):
-                    self._writing = b"READ ONLY" not in text
-                if text == b"COMMIT" and self._writing:
-                    return name + b"\0" + self._commit_or_not() + b"\0" + rest
+                return self._parsed(*payload.split(b"\0", 2))
             case b"B":
                 portal, name, _ = payload.split(b"\0", 2)
                 self._bound[portal] = self._prepared[name]
@@ -130,7 +137,20 @@ class _Session:
                 self._counter.exchanges += 1
         return payload
 
+    def _parsed(self, name: bytes, text: bytes, rest: bytes) -> bytes:
+        self._prepared[name] = text.decode()
+        if name:
+            self._counter.prepared.append(text.decode())
+        if text.startswith(b"BEGIN"):
+            self._writing = b"READ ONLY" not in text
+        if text == b"COMMIT" and self._writing:
+            text = self._commit_or_not()
+        return b"\0".join((name, text, rest))
+
     def _note(self, statement: str) -> None:
+        if self._counter.break_at is not None and self._counter.break_at in statement:
+            self._counter.break_at = None
+            raise EOFError
         if not statement.startswith(TRANSACTION_WORDS):
             self._counter.statements.append(statement)
 
