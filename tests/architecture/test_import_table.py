@@ -52,6 +52,7 @@ RULES = {
     "runtime.adapters.http": Rule(("runtime",), third_party("httpcore"), except_for=("runtime.adapters.aws",)),
     "runtime.adapters.aws": Rule(("runtime",), third_party("psycopg", *AWS), except_for=("runtime.adapters.memory",)),
     "handlers": Rule(("runtime", "handlers"), third_party("aws_lambda_powertools", "pydantic", *AWS)),
+    "handlers.example_toolset": Rule((), third_party("boto3", "dateutil")),  # a tool server knows nothing of us
     "infra": Rule(("infra",), third_party("aws_cdk", "constructs", "cdk_nag", "jsii")),
     "app": Rule(("infra",), third_party("aws_cdk", "cdk_nag")),
     "scripts": Rule(("scripts", "runtime"), EVERYTHING),
