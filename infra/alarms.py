@@ -1,4 +1,4 @@
-"""What a person should look at: messages that ended up aside, each kind with an alarm of its own."""
+"""What a person should look at: messages that ended up aside or do not get on, each kind with an alarm of its own."""
 
 from collections.abc import Mapping
 
@@ -9,13 +9,18 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-# The slice counts bodies it could not read under this name; they are parked beside what failed for other reasons.
-METRIC_NAMESPACE = "Infinity"
-MALFORMED_METRIC = "MalformedBodies"
+# What the slice counts, by the names it counts under. Bodies it could not read are parked beside what failed for other
+# reasons; a missing permission or a wrong setting makes messages come back until somebody mends it.
+NAMESPACE = "Infinity"
+DIMENSIONS = {"service": "slice"}
+COUNTED = {
+    "malformed_bodies": "Somebody sends messages to the input queue that nobody can read",
+    "misconfigured": "Slices are refused access or misconfigured: messages wait until that is mended",
+}
 
 
 class Alarms(Construct):
-    """One alarm per dead-letter queue that is not empty, and one for malformed message bodies."""
+    """One alarm per dead-letter queue that is not empty, and one per kind of trouble that the slice counts."""
 
     def __init__(
         self,
@@ -32,13 +37,15 @@ class Alarms(Construct):
                 period=Duration.minutes(1), statistic=cloudwatch.Stats.MAXIMUM
             )
             self._alarm(f"{what}NotEmpty", metric, "Messages were given up: read them, mend the cause, redrive them")
-        malformed = cloudwatch.Metric(
-            namespace=METRIC_NAMESPACE,
-            metric_name=MALFORMED_METRIC,
-            period=Duration.minutes(5),
-            statistic=cloudwatch.Stats.SUM,
-        )
-        self._alarm("MalformedBodies", malformed, "Somebody sends messages to the input queue that nobody can read")
+        for counted, description in COUNTED.items():
+            metric = cloudwatch.Metric(
+                namespace=NAMESPACE,
+                metric_name=counted,
+                dimensions_map=DIMENSIONS,
+                period=Duration.minutes(5),
+                statistic=cloudwatch.Stats.SUM,
+            )
+            self._alarm(counted.title().replace("_", ""), metric, description)
 
     def _alarm(self, construct_id: str, metric: cloudwatch.Metric, description: str) -> None:
         alarm = metric.create_alarm(

@@ -150,6 +150,7 @@ class InfinityStack(Stack):
             "INFINITY_MODEL_WINDOW_TOKENS": str(config.model.window_tokens),
             "INFINITY_TOOL_SERVERS": self.to_json_string(self._tool_servers()),
             "INFINITY_ALLOWED_PRIVATE_NETWORKS": json.dumps(config.reach.allowed_private_networks),
+            "INFINITY_VISIBILITY_S": str(config.queues.visibility_s),
             "INFINITY_COMPLETION_RESERVE_S": str(config.slice.completion_reserve_s),
             "INFINITY_TIMER_DELAY_LIMIT_S": str(config.queues.timer_delay_limit_s),
         }
@@ -178,14 +179,12 @@ class InfinityStack(Stack):
 
     def _grant_receiver(self) -> None:
         receiver = self.receiver.receiver
-        receiver.allow(["sqs:SendMessage"], [self.queues.input.queue_arn, self.queues.output.queue_arn])
-        receiver.allow(["dynamodb:GetItem", "dynamodb:PutItem"], [self.state.table_arn])
+        receiver.allow(["sqs:SendMessage"], [self.queues.input.queue_arn])
         receiver.allow(["s3:PutObject"], [self.payloads.arn_for_objects("*")])
         receiver.allow(["secretsmanager:GetSecretValue"], [self.token_secret.arn])
 
     def _grant_timer_relay(self) -> None:
         self.relay.relay.allow(["sqs:SendMessage"], [self.queues.input.queue_arn, self.timers.queue.queue_arn])
-        self.relay.relay.allow(["secretsmanager:GetSecretValue"], [self.token_secret.arn])
 
     def _grant_slice(self) -> None:
         self._grant_slice_stores()
@@ -198,7 +197,7 @@ class InfinityStack(Stack):
         allow = self.slices.slice.allow
         queues = (self.queues.input, self.queues.output, self.queues.dead_letters, self.timers.queue)
         allow(["sqs:SendMessage"], [queue.queue_arn for queue in queues])
-        actions = ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem")
+        actions = ("BatchGetItem", "Query", "PutItem", "DeleteItem", "BatchWriteItem")
         allow([f"dynamodb:{action}" for action in actions], [self.state.table_arn])
         allow(["s3:GetObject", "s3:PutObject"], [self.payloads.arn_for_objects("*")])
         if self.database.cluster_arn is not None:

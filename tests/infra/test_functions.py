@@ -29,6 +29,7 @@ TOLD = {
         "INFINITY_MODEL_WINDOW_TOKENS",
         "INFINITY_TOOL_SERVERS",
         "INFINITY_ALLOWED_PRIVATE_NETWORKS",
+        "INFINITY_VISIBILITY_S",
         "INFINITY_COMPLETION_RESERVE_S",
         "INFINITY_TIMER_DELAY_LIMIT_S",
     },
@@ -83,6 +84,7 @@ def test_the_defaults_are_the_documented_ones(cloud: Stack) -> None:
     assert environment["INFINITY_DSQL_PORT"] == "5432"
     assert environment["INFINITY_DSQL_TLS"] == "verify-full"
     assert environment["INFINITY_DSQL_SCHEMA"] == "infinity"
+    assert environment["INFINITY_VISIBILITY_S"] == "330"
     assert environment["INFINITY_COMPLETION_RESERVE_S"] == "90"
     assert environment["INFINITY_TIMER_DELAY_LIMIT_S"] == "900"
     assert environment["INFINITY_ALLOWED_PRIVATE_NETWORKS"] == "[]"

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import handlers.slice
 from infra.app import build
 from infra.exceptions import exceptions
 from infra.packages import PROJECT
 from infra.report import main
 from infra.stack import InfinityStack
+from runtime.errors import Misconfigured
 from tests.infra.conftest import SynthesizeWith
 from tests.infra.synthesized import CLOUD, OFFLINE, Stack, points_to
 
@@ -56,8 +58,22 @@ def test_every_dead_letter_queue_that_is_not_empty_raises_its_own_alarm(either: 
 def test_malformed_bodies_are_counted_apart_from_other_dead_letters(either: Stack) -> None:
     alarm = either.one("AWS::CloudWatch::Alarm", "MalformedBodies")["Properties"]
 
-    assert alarm["Namespace"] == "Infinity"
-    assert alarm["MetricName"] == "MalformedBodies"
+    assert alarm["MetricName"] == "malformed_bodies"
+    assert '"malformed_bodies"' in (PROJECT / "runtime" / "batch.py").read_text()
+
+
+def test_missing_permissions_and_wrong_settings_raise_an_alarm(either: Stack) -> None:
+    alarm = either.one("AWS::CloudWatch::Alarm", "Misconfigured")["Properties"]
+
+    assert alarm["MetricName"] == Misconfigured.code
+
+
+@pytest.mark.parametrize("counted", ["MalformedBodies", "Misconfigured"])
+def test_alarms_on_counts_look_where_the_slice_counts(either: Stack, counted: str) -> None:
+    alarm = either.one("AWS::CloudWatch::Alarm", counted)["Properties"]
+
+    assert alarm["Namespace"] == handlers.slice.metrics.namespace
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": handlers.slice.metrics.service}]
     assert alarm["Statistic"] == "Sum"
 
 
