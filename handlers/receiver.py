@@ -75,7 +75,7 @@ def _request(event: dict[str, Any]) -> Request:
 
 
 def _body(event: dict[str, Any]) -> bytes:
-    """Return the body's bytes. Those of a broken encoding stay as they are: they are no JSON and are refused as that."""
+    """Return the body's bytes. Those of a broken encoding stay as they are: no JSON, and refused as that."""
     given = (event.get("body") or "").encode(errors="surrogatepass")
     if not event.get("isBase64Encoded"):
         return bytes(given)
