@@ -7,10 +7,12 @@ deployment may die between a statement and the record of it. A statement that wa
 import logging
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from psycopg import sql
 
-from runtime.adapters.aws.dsql_connection import DsqlConnection, Statement
+from runtime.adapters.aws.dsql_connection import Statement
+from runtime.adapters.aws.dsql_endpoint import Row
 from runtime.errors import Unavailable
 from runtime.ports import Clock
 
@@ -109,7 +111,13 @@ _MAP_ROLE = "AWS IAM GRANT {role} TO {arn}"
 _IAM_ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,512}", re.ASCII)
 
 
-def migrate(connection: DsqlConnection, schema: str, clock: Clock) -> int:
+class Statementwise(Protocol):
+    """The part of a `DsqlConnection` that DDL needs."""
+
+    def run_alone(self, statement: Statement) -> list[Row]: ...
+
+
+def migrate(connection: Statementwise, schema: str, clock: Clock) -> int:
     """Bring the schema to `SCHEMA_VERSION` and return the version found before. Never goes back, and may be repeated.
 
     Raises:
@@ -127,7 +135,7 @@ def migrate(connection: DsqlConnection, schema: str, clock: Clock) -> int:
     return found
 
 
-def grant_slice(connection: DsqlConnection, schema: str, role: str, iam_role_arn: str | None) -> None:
+def grant_slice(connection: Statementwise, schema: str, role: str, iam_role_arn: str | None) -> None:
     """Let the slice's database role do what a slice does and no more, and its IAM role sign in as it. May be repeated.
 
     `iam_role_arn` is None where the database knows no IAM.
@@ -159,14 +167,14 @@ def _with_names(text: str, schema: str, values: Sequence[object] = (), *, role: 
     return Statement(named.as_string(None), values)
 
 
-def _run(connection: DsqlConnection, statement: Statement) -> None:
+def _run(connection: Statementwise, statement: Statement) -> None:
     """Run a DDL statement; what it starts in the background is waited for."""
     job_ids = [row[0] for row in connection.run_alone(statement) if row[0]]
     if job_ids and not connection.run_alone(Statement(_WAIT_FOR_JOB, job_ids))[0][0]:
         raise Unavailable("an index could not be built: see sys.jobs, drop the index, and deploy again")
 
 
-def _require_finished_indexes(connection: DsqlConnection, schema: str) -> None:
+def _require_finished_indexes(connection: Statementwise, schema: str) -> None:
     """An index that exists is passed over by IF NOT EXISTS, also while it is being built or when that failed."""
     unfinished = [row[0] for row in connection.run_alone(Statement(_UNFINISHED_INDEXES, (schema,)))]
     if unfinished:
