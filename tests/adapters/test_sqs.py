@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from runtime.adapters.aws.sqs import SqsInputQueue, SqsQueues
+from runtime.adapters.aws.sqs import MESSAGE_LIMIT_BYTES, SqsInputQueue, SqsQueues
 from runtime.adapters.memory.clock import ManualClock
 from runtime.errors import Misconfigured, Unavailable
+from runtime.ports import RawRecord
 from tests.support.aws_wire import Answer, Wire, error
 from tests.support.clients import sqs_client
 from tests.support.samples import keyring, output, wake
@@ -127,3 +128,15 @@ def test_a_visibility_that_cannot_be_changed_is_an_error(sent: Sent) -> None:
 
     with pytest.raises(Unavailable):
         sent.input_queue.postpone(["h0"], 40)
+
+
+@pytest.mark.parametrize(("room_bytes", "is_told"), [(len("reason" + "String" + "late"), True), (15, False)])
+def test_a_parked_body_carries_its_reason_where_both_fit_into_a_message(
+    sent: Sent, room_bytes: int, is_told: bool
+) -> None:
+    body = "x" * (MESSAGE_LIMIT_BYTES - room_bytes)
+    sent.wire.answer_next(Answer(200, {"MessageId": "m1"}))
+
+    sent.input_queue.park(RawRecord("r1", "h1", "A", body, 1, 0, 0), "late")
+
+    assert bool(sent.wire.bodies[0].get("MessageAttributes")) is is_told

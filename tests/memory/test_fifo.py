@@ -94,7 +94,7 @@ def test_a_visibility_of_more_than_twelve_hours_is_refused() -> None:
         queue.change_visibility(handle(received), 43_201)
 
 
-def test_a_dead_letter_keeps_its_id_which_becomes_its_deduplication_id() -> None:
+def test_a_dead_letter_keeps_its_id_and_its_attributes() -> None:
     clock = ManualClock()
     dead_letters = FifoQueue(clock)
     queue = FifoQueue(clock, visibility_s=1, redrive=Redrive(dead_letters, max_receives=1))

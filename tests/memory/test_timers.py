@@ -1,6 +1,7 @@
 """What only timers that we let go off can promise."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -82,3 +83,17 @@ def test_a_timer_whose_message_could_not_be_sent_goes_off_again() -> None:
 
     assert timers.fire_due() == 1
     assert sent.messages == [timer.message]
+
+
+def test_a_timer_started_again_for_later_holds_up_no_other() -> None:
+    clock, sent = ManualClock(), Sent()
+    timers = MemoryTimers(clock, sent)
+    [moved, other] = started(timers, clock, 10, 12)
+    timers.stop(moved.name)
+    timers.start(replace(moved, due_ms=moved.due_ms + 20_000))
+
+    clock.advance(12)
+
+    assert timers.fire_due() == 1
+    assert sent.messages == [other.message]
+    assert timers.next_due_ms() == moved.due_ms + 20_000

@@ -8,7 +8,7 @@ import heapq
 import itertools
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Condition
 
 from runtime.adapters.memory.fifo_limits import Sending, check
@@ -90,10 +90,10 @@ class FifoQueue:
             return record_id
 
     def take_over(self, record_id: str, sending: Sending) -> None:
-        """Accept, as a dead-letter queue, a message under its old id, which also becomes its deduplication id."""
+        """Accept, as a dead-letter queue, a message under its old id. None is taken for a repeat."""
         now_ms = self._clock.now_ms()
         with self._changed:
-            self._put(_Stored(record_id, replace(sending, deduplication_id=record_id), now_ms, visible_ms=now_ms))
+            self._put(_Stored(record_id, sending, now_ms, visible_ms=now_ms))
 
     def receive(self, limit: int = RECEIVE_LIMIT, visibility_s: int | None = None) -> list[Received]:
         """Hand out up to `limit` messages, as many of one group as can be had before the next; never waits."""
