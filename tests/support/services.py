@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scripts.offline_stack.throwaway import DsnFactory, ministack, postgres_dsql
+from scripts.offline_stack.throwaway import DsnFactory as DsnFactory
+from scripts.offline_stack.throwaway import ministack, postgres_dsql
 
 
 @pytest.fixture(scope="session")
