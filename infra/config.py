@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from infra.context import ConfigError, Context
+from infra.tool_servers import ToolServer
 
 # Limits of AWS. SQS: retention 14 days, per-message delay 900 s, receive count 1,000. Lambda: 900 s, 10,240 MB, FIFO
 # batches of 10, event source concurrency 2 to 1,000, requests of 6 MB.
@@ -124,7 +125,7 @@ class ReachConfig:
     receiver_base_url: str | None
     function_url_base: str | None
     callback_body_limit_bytes: int
-    tool_servers: tuple[Mapping[str, str], ...]
+    tool_servers: tuple[ToolServer, ...]
     allowed_private_networks: tuple[str, ...]
     example_toolset: bool
 
@@ -136,7 +137,7 @@ class ReachConfig:
             callback_body_limit_bytes=context.number(
                 "callback_body_limit_bytes", 4 * 1024 * 1024, least=1_024, most=6 * 1024 * 1024
             ),
-            tool_servers=tuple(_tool_server(item) for item in context.items("tool_servers")),
+            tool_servers=tuple(ToolServer.read(item) for item in context.items("tool_servers")),
             allowed_private_networks=tuple(_network(item) for item in context.items("allowed_private_networks")),
             example_toolset=context.flag("example_toolset", default=True),
         )
@@ -144,10 +145,14 @@ class ReachConfig:
 
 @dataclass(frozen=True, slots=True)
 class OperationConfig:
-    """How the deployment is looked after: alarms, logs, and what a deleted stack leaves behind."""
+    """How the deployment is looked after: alarms, logs, migrations, and what a deleted stack leaves behind.
+
+    A migration may wait for an index on a table that has grown; an empty local database has nothing to wait for.
+    """
 
     alarm_topic_arn: str | None
     log_retention_days: int
+    migration_timeout_s: int
     retain_state: bool
 
     @classmethod
@@ -155,6 +160,9 @@ class OperationConfig:
         return cls(
             alarm_topic_arn=context.optional_text("alarm_topic_arn"),
             log_retention_days=_log_retention(context),
+            migration_timeout_s=context.number(
+                "migration_timeout_s", 60 if offline else 600, least=10, most=LAMBDA_TIMEOUT_S
+            ),
             retain_state=context.flag("retain_state", default=not offline),
         )
 
@@ -235,16 +243,3 @@ def _network(item: object) -> str:
         return str(ipaddress.ip_network(str(item)))
     except ValueError as error:
         raise ConfigError(f"allowed_private_networks holds networks like 10.0.0.0/8, not {item!r}") from error
-
-
-def _tool_server(item: object) -> Mapping[str, str]:
-    if not isinstance(item, dict) or not all(isinstance(value, str) for value in item.values()):
-        raise ConfigError(f"tool_servers holds objects of texts, not {item!r}")
-    named = {"name", "url", "auth"}
-    if not named <= item.keys() <= named | {"secret_arn"}:
-        raise ConfigError("a tool server has a name, a url, an auth and, for auth bearer, a secret_arn")
-    if item["auth"] not in ("sigv4", "bearer", "none"):
-        raise ConfigError(f"the auth of tool server {item['name']} must be sigv4, bearer or none, not {item['auth']!r}")
-    if (item["auth"] == "bearer") != ("secret_arn" in item):
-        raise ConfigError(f"tool server {item['name']}: secret_arn goes with auth bearer, and only with it")
-    return {str(key): str(value) for key, value in item.items()}

@@ -7,8 +7,6 @@ from constructs import Construct
 
 from infra.functions import FunctionDefaults, RuntimeFunction
 
-TIMEOUT_S = 600  # an index on a table that has grown is built in the background and waited for
-
 
 class Migration(Construct):
     """The migration function, and the custom resource that runs it whenever our code changes.
@@ -26,6 +24,7 @@ class Migration(Construct):
         environment: Mapping[str, str],
         slice_role_arn: str,
         database_user: str,
+        timeout_s: int,
     ) -> None:
         super().__init__(scope, construct_id)
         self.migrate = RuntimeFunction(
@@ -35,14 +34,14 @@ class Migration(Construct):
             handler="handlers.migrate.handler",
             description="Brings the database's schema up to date while deploying",
             environment=environment,
-            timeout_s=TIMEOUT_S,
+            timeout_s=timeout_s,
         )
         self.resource = CustomResource(
             self,
             "Schema",
             resource_type="Custom::InfinitySchema",
             service_token=self.migrate.function.function_arn,
-            service_timeout=Duration.seconds(TIMEOUT_S),
+            service_timeout=Duration.seconds(timeout_s),
             properties={
                 "Version": defaults.code.version,
                 "SliceRoleArn": slice_role_arn,

@@ -20,6 +20,7 @@ from infra.slices import Slices
 from infra.storage import PayloadBucket, StateTable, TokenSecret
 from infra.timer_relay import TimerRelay
 from infra.timers import Timers
+from infra.tool_servers import ToolServer
 
 
 class InfinityStack(Stack):
@@ -148,7 +149,7 @@ class InfinityStack(Stack):
             "INFINITY_RECEIVER_URL": self.receiver.base_url,
             "INFINITY_MODEL_ID": config.model.model_id,
             "INFINITY_MODEL_WINDOW_TOKENS": str(config.model.window_tokens),
-            "INFINITY_TOOL_SERVERS": self.to_json_string(self._tool_servers()),
+            "INFINITY_TOOL_SERVERS": self.to_json_string([server.told for server in self._tool_servers()]),
             "INFINITY_ALLOWED_PRIVATE_NETWORKS": json.dumps(config.reach.allowed_private_networks),
             "INFINITY_VISIBILITY_S": str(config.queues.visibility_s),
             "INFINITY_COMPLETION_RESERVE_S": str(config.slice.completion_reserve_s),
@@ -159,10 +160,11 @@ class InfinityStack(Stack):
             environment["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] = config.model.endpoint
         return environment
 
-    def _tool_servers(self) -> list[Mapping[str, str]]:
+    def _tool_servers(self) -> list[ToolServer]:
         servers = list(self.config.reach.tool_servers)
         if self.toolset is not None:
-            servers.append({"name": "example", "url": self.toolset.base_url, "auth": "sigv4"})
+            arn = self.toolset.toolset.function.function_arn
+            servers.append(ToolServer(name="example", url=self.toolset.base_url, auth="sigv4", arn=arn))
         return servers
 
     def _migration(self) -> Migration:
@@ -173,6 +175,7 @@ class InfinityStack(Stack):
             environment=self.database.environment,
             slice_role_arn=self.slices.slice.role.role_arn,
             database_user=self.config.database.user,
+            timeout_s=self.config.operation.migration_timeout_s,
         )
 
     # Who may do what. A mapping to a queue grants receiving from it by itself.
@@ -212,13 +215,10 @@ class InfinityStack(Stack):
         allow(["iam:PassRole"], [self.timers.scheduler_role.role_arn], passed_to)
 
     def _grant_slice_tools(self) -> None:
-        allow = self.slices.slice.allow
-        secrets = [server["secret_arn"] for server in self.config.reach.tool_servers if "secret_arn" in server]
-        allow(["secretsmanager:GetSecretValue"], [self.token_secret.arn, *secrets])
-        if self.toolset is not None:
-            arn = self.toolset.toolset.function.function_arn
-            allow(["lambda:InvokeFunctionUrl"], [arn], {"StringEquals": {"lambda:FunctionUrlAuthType": "AWS_IAM"}})
-            allow(["lambda:InvokeFunction"], [arn], {"Bool": {"lambda:InvokedViaFunctionUrl": "true"}})
+        self.slices.slice.allow(["secretsmanager:GetSecretValue"], [self.token_secret.arn])
+        for server in self._tool_servers():
+            for right in server.rights:
+                self.slices.slice.allow(right.actions, [right.resource], right.conditions)
 
     def _grant_migration(self) -> None:
         if self.database.cluster_arn is not None:

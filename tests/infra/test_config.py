@@ -74,9 +74,16 @@ def test_a_database_elsewhere_may_have_any_address_offline() -> None:
         ({"settings": '{"Thread-Depth": 5}'}, "settings are named like thread_depth"),
         ({"log_retention_days": "2"}, "log_retention_days must be one of 1, 7, 30, 90, 365"),
         ({"tool_servers": '["https://x"]'}, "tool_servers holds objects"),
-        ({"tool_servers": '[{"name": "a", "url": "https://x"}]'}, "a tool server has a name, a url, an auth"),
-        ({"tool_servers": '[{"name": "a", "url": "https://x", "auth": "basic"}]'}, "must be sigv4, bearer or none"),
+        ({"tool_servers": '[{"name": "a", "url": "https://x"}]'}, "a tool server has a name, a url and an auth"),
+        (
+            {"tool_servers": '[{"name": "a", "url": "https://x", "auth": "basic"}]'},
+            "must be one of sigv4, bearer, none",
+        ),
         ({"tool_servers": '[{"name": "a", "url": "https://x", "auth": "bearer"}]'}, "secret_arn goes with auth bearer"),
+        (
+            {"tool_servers": '[{"name": "a", "url": "https://x", "auth": "none", "arn": "b"}]'},
+            "arn goes with auth sigv4",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_what_would_be_right(given: dict[str, object], complaint: str) -> None:

@@ -197,9 +197,36 @@ def test_the_slice_reads_the_bearer_tokens_of_the_tool_servers_that_have_one(syn
     servers = [{"name": "mine", "url": "https://tools.example.com", "auth": "bearer", "secret_arn": secret}]
     stack = synthesize_with({"tool_servers": servers})
 
-    resources = stack.statement(stack.role_of("slice"), "secretsmanager:GetSecretValue")["Resource"]
-    assert secret in resources
-    assert len(resources) == 2
+    readable = [
+        one["Resource"]
+        for one in stack.statements(stack.role_of("slice"))
+        if points_to(one["Action"], "GetSecretValue")
+    ]
+    assert len(readable) == 2
+    assert secret in readable
+
+
+def test_a_tool_server_behind_a_function_url_is_invoked_when_its_function_is_named(
+    synthesize_with: SynthesizeWith,
+) -> None:
+    arn = "arn:aws:lambda:eu-west-1:111122223333:function:tools"
+    server = {"name": "mine", "url": "https://abc.lambda-url.eu-west-1.on.aws", "auth": "sigv4", "arn": arn}
+    stack = synthesize_with({"tool_servers": [server], "example_toolset": False})
+
+    role = stack.role_of("slice")
+    assert stack.statement(role, "lambda:InvokeFunctionUrl")["Resource"] == arn
+    assert stack.statement(role, "lambda:InvokeFunction")["Condition"] == {
+        "Bool": {"lambda:InvokedViaFunctionUrl": "true"}
+    }
+    assert "function:tools" not in stack.environment("slice")["INFINITY_TOOL_SERVERS"]
+
+
+def test_a_tool_server_behind_an_api_gateway_is_invoked_when_its_api_is_named(synthesize_with: SynthesizeWith) -> None:
+    arn = "arn:aws:execute-api:eu-west-1:111122223333:abc/prod/POST/tools"
+    server = {"name": "mine", "url": "https://abc.execute-api.eu-west-1.amazonaws.com", "auth": "sigv4", "arn": arn}
+    stack = synthesize_with({"tool_servers": [server]})
+
+    assert stack.statement(stack.role_of("slice"), "execute-api:Invoke")["Resource"] == arn
 
 
 def test_nothing_reads_a_secret_by_a_pattern(either: Stack) -> None:
