@@ -161,7 +161,7 @@ class OperationConfig:
             alarm_topic_arn=context.optional_text("alarm_topic_arn"),
             log_retention_days=_log_retention(context),
             migration_timeout_s=context.number(
-                "migration_timeout_s", 60 if offline else 600, least=10, most=LAMBDA_TIMEOUT_S
+                "migration_timeout_s", 60 if offline else 600, least=60, most=LAMBDA_TIMEOUT_S
             ),
             retain_state=context.flag("retain_state", default=not offline),
         )
