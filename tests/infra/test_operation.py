@@ -34,12 +34,48 @@ OUTPUTS = {
     "TokenSecretArn",
     "DatabaseEndpoint",
 }
+# How CloudFormation calls physical names.
+NAMES = {"Name", "QueueName", "TableName", "BucketName", "RoleName", "LogGroupName", "LayerName", "AlarmName"}
 # The local emulator refuses these; a deployment must be the same template everywhere.
 REFUSED_LOCALLY = ("AWS::CloudWatch::CompositeAlarm", "AWS::IAM::AccessKey")
 
 
 def test_the_outputs_are_what_the_commands_look_for(either: Stack) -> None:
     assert set(either.outputs) == OUTPUTS
+
+
+def test_each_output_is_about_what_its_name_says(either: Stack) -> None:
+    functions = {
+        "SliceFunctionName": "slice",
+        "ReceiverFunctionName": "receiver",
+        "TimerRelayFunctionName": "timer_relay",
+        "MigrateFunctionName": "migrate",
+        "ExampleToolsetFunctionName": "example_toolset",
+    }
+    environment = either.environment("slice")
+
+    for output, handler in functions.items():
+        assert either.outputs[output] == {"Ref": either.function(handler)[0]}
+    assert either.outputs["InputQueueUrl"] == environment["INFINITY_INPUT_QUEUE_URL"]
+    assert either.outputs["OutputQueueUrl"] == environment["INFINITY_OUTPUT_QUEUE_URL"]
+    assert either.outputs["TimerQueueUrl"] == environment["INFINITY_TIMER_QUEUE_URL"]
+    assert either.outputs["InputDeadLetterQueueUrl"] == environment["INFINITY_DEAD_LETTER_QUEUE_URL"]
+    assert either.outputs["StateTableName"] == environment["INFINITY_STATE_TABLE"]
+    assert either.outputs["PayloadBucketName"] == environment["INFINITY_PAYLOAD_BUCKET"]
+
+
+def test_only_the_schedule_group_has_a_name_of_our_choice_since_names_stand_in_the_way_of_replacement(
+    either: Stack,
+) -> None:
+    named = {
+        resource["Type"]
+        for resource in either.template["Resources"].values()
+        if NAMES & resource.get("Properties", {}).keys()
+    }
+
+    assert named == {"AWS::Scheduler::ScheduleGroup"}
+    for function in either.resources("AWS::Lambda::Function").values():
+        assert "FunctionName" not in function["Properties"]  # elsewhere it is a reference
 
 
 def test_every_dead_letter_queue_that_is_not_empty_raises_its_own_alarm(either: Stack) -> None:
