@@ -26,7 +26,8 @@ class WireCounter:
     `fates`, one per COMMIT of a transaction that may write: "conflict" answers it with 40001, having rolled back;
     "unavailable" lets it happen and answers with XX000; "lost before" closes the connection instead of passing it on;
     "lost after" lets it happen and closes the connection instead of passing on the answer.
-    `break_at`: the next statement with this text in it breaks its connection.
+    `refusals`: so many connections are closed at once. `break_at`: the next statement with this text in it breaks its
+    connection.
     """
 
     port: int = 0
@@ -37,6 +38,7 @@ class WireCounter:
     prepared: list[str] = field(default_factory=list)
     fates: list[CommitFate] = field(default_factory=list)
     break_at: str | None = None
+    refusals: int = 0
     clients: list[socket.socket] = field(default_factory=list)
 
     def reset(self) -> None:
@@ -68,6 +70,10 @@ def _accept(listener: socket.socket, counter: WireCounter, server: tuple[str, in
         while True:
             client, _ = listener.accept()
             counter.connections += 1
+            if counter.refusals:
+                counter.refusals -= 1
+                _close(client)
+                continue
             counter.clients.append(client)
             try:
                 _Session(counter, client, socket.create_connection(server)).start()
