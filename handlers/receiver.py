@@ -12,6 +12,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from handlers.logs import write_runtime_logs_through
 from runtime.adapters.aws.clients import client_config
 from runtime.adapters.aws.s3 import S3Payloads
 from runtime.adapters.aws.secrets import SecretsKeyring
@@ -58,6 +59,7 @@ class _Environment:
 
 @cache
 def _environment() -> _Environment:
+    write_runtime_logs_through(logger)
     settings = Settings.from_environment(os.environ)
     config, clock = client_config(connections=1), SystemClock()
     secrets = boto3.client("secretsmanager", config=config)

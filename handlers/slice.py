@@ -9,6 +9,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from handlers.logs import write_runtime_logs_through
 from runtime.batch import BatchResult, Workers, run_batch
 from runtime.ports import RawRecord
 from runtime.settings import Settings
@@ -29,6 +30,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 @cache
 def _workers() -> Workers:
+    write_runtime_logs_through(logger)
     return workers_on_aws(Settings.from_environment(os.environ))
 
 

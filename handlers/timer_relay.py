@@ -9,6 +9,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from handlers.logs import write_runtime_logs_through
 from runtime.adapters.aws.clients import client_config
 from runtime.adapters.aws.relay import RelayResult, TimerRecord, TimerRelay
 from runtime.adapters.clock import SystemClock
@@ -28,6 +29,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  #
 
 @cache
 def _relay() -> TimerRelay:
+    write_runtime_logs_through(logger)
     settings = Settings.from_environment(os.environ)
     return TimerRelay(
         boto3.client("sqs", config=client_config(connections=1)),

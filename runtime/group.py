@@ -31,8 +31,16 @@ def handle_group(
     except RetryableError as error:
         result = _later(thread_id, deliveries, error, run)
     if receive_count >= environment.settings.mark_from_receive:
-        environment.ports.receipts.mark(thread_id, None)  # ended alive, whatever the outcome
+        _ended_alive(thread_id, run)
     return result
+
+
+def _ended_alive(thread_id: str, run: Run) -> None:
+    """Clear the mark of deaths, whatever the outcome. If that fails, one death too many is counted, of several."""
+    try:
+        run.ports.receipts.mark(thread_id, None)
+    except RetryableError as error:
+        logger.warning("mark of deaths not cleared", extra={"thread_id": thread_id, "code": error.code})
 
 
 def _with_fresh_starts(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> SliceResult:
