@@ -15,7 +15,7 @@ import pytest
 
 from scripts.offline_stack.emulator import client_settings
 from scripts.offline_stack.journal import Journal
-from scripts.offline_stack.poller import Poller, find_event_source
+from scripts.offline_stack.poller import BACK_AFTER_FAILURE_S, Poller, find_event_source
 from scripts.offline_stack.supervisor import StackError
 from tests.offline_stack.function_code import zipped
 
@@ -182,6 +182,7 @@ def test_a_reported_message_keeps_its_visibility_and_the_others_are_deleted(poll
     polled.send("b", "fail")
 
     _until(lambda: len(polled.seen("ended")) == 2 and polled.remaining() == 1)
+    time.sleep(BACK_AFTER_FAILURE_S + 0.5)
     assert polled.in_flight() == 1
     assert sorted(polled.bodies()) == ["fail", "hello"]
 
