@@ -27,6 +27,14 @@ class NameUnknown(httpcore.ConnectError):
     """The host's name has no address."""
 
 
+class ConnectionRefused(httpcore.ConnectError):
+    """Nobody listens there."""
+
+
+class TlsRefused(httpcore.ConnectError):
+    """No acceptable certificate, or no TLS at all."""
+
+
 class Deadline(threading.local):
     """When the current thread's exchange must be over, on the monotonic clock.
 
@@ -76,7 +84,13 @@ class GuardedBackend(httpcore.NetworkBackend):
         self, address: str, port: int, until: float, local_address: str | None, socket_options: Iterable[Any] | None
     ) -> httpcore.NetworkStream:
         left = _left(until)
-        stream = self._network.connect_tcp(address, port, left, local_address, socket_options)
+        try:
+            stream = self._network.connect_tcp(address, port, left, local_address, socket_options)
+        except httpcore.ConnectError as error:
+            # Told apart here, because the library's pool takes the cause off what it passes on.
+            if isinstance(error.__cause__, ConnectionRefusedError):
+                raise ConnectionRefused("nobody listens there") from error
+            raise
         return TimedStream(stream, self._deadline)
 
 
@@ -109,7 +123,13 @@ class TimedStream(httpcore.NetworkStream):
         left = self._deadline.left(timeout)
         if not left:
             raise httpcore.ConnectTimeout("the time is over")
-        return TimedStream(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)
+        try:
+            secured = self._stream.start_tls(ssl_context, server_hostname, left)
+        except httpcore.ConnectError as error:
+            if isinstance(error.__cause__, ssl.SSLError):
+                raise TlsRefused("the certificate or the protocol is not acceptable") from error
+            raise
+        return TimedStream(secured, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

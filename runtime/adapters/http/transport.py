@@ -10,7 +10,14 @@ from dataclasses import dataclass
 import httpcore
 
 from runtime.adapters.http.addresses import AddressPolicy
-from runtime.adapters.http.network import AddressRefused, Deadline, GuardedBackend, NameUnknown
+from runtime.adapters.http.network import (
+    AddressRefused,
+    ConnectionRefused,
+    Deadline,
+    GuardedBackend,
+    NameUnknown,
+    TlsRefused,
+)
 from runtime.errors import HandOverFailed
 
 _KEPT_CONNECTIONS = 10
@@ -127,8 +134,10 @@ class Transport:
             raise HandOverFailed("the tool server's address is not allowed by this deployment") from error
         except NameUnknown as error:
             raise HandOverFailed("the tool server's name could not be resolved") from error
-        except httpcore.ConnectError as error:
-            raise _connect_failure(error) from error
+        except ConnectionRefused as error:
+            raise HandOverFailed("the tool server refused the connection") from error
+        except TlsRefused as error:
+            raise HandOverFailed("the tool server's TLS certificate or protocol was not acceptable") from error
         except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.RemoteProtocolError) as error:
             raise _uncertain(error) from error
         except (httpcore.LocalProtocolError, httpcore.UnsupportedProtocol) as error:
@@ -137,16 +146,9 @@ class Transport:
             self._deadline.at = float("inf")
 
 
-def _connect_failure(error: httpcore.ConnectError) -> HandOverFailed | Uncertain:
-    cause = error.__cause__
-    if isinstance(cause, ConnectionRefusedError):
-        return HandOverFailed("the tool server refused the connection")
-    if isinstance(cause, ssl.SSLError):
-        return HandOverFailed("the tool server's TLS certificate or protocol was not acceptable")
-    return Uncertain("the tool server could not be reached")
-
-
 def _uncertain(error: Exception) -> Uncertain:
+    if isinstance(error, httpcore.ConnectError):
+        return Uncertain("the tool server could not be reached")
     if isinstance(error, httpcore.ConnectTimeout | httpcore.PoolTimeout):
         return Uncertain("the tool server could not be reached in time")
     if isinstance(error, httpcore.TimeoutException):
