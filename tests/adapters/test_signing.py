@@ -1,0 +1,57 @@
+import boto3
+import pytest
+from botocore.credentials import Credentials
+
+from runtime.adapters.aws.signing import SigV4Signer
+
+
+def session() -> boto3.Session:
+    return boto3.Session("AKIDEXAMPLE", "secret", "session-token", "eu-west-1")
+
+
+@pytest.mark.parametrize(
+    ("url", "scope"),
+    [
+        ("https://abc.lambda-url.us-east-2.on.aws/call", "/us-east-2/lambda/aws4_request"),
+        ("https://abc.execute-api.ap-south-1.amazonaws.com/prod/call", "/ap-south-1/execute-api/aws4_request"),
+        ("https://tools.example/call", "/eu-west-1/lambda/aws4_request"),
+        ("http://127.0.0.1:4566/_aws/lambda-url/abc/call", "/eu-west-1/lambda/aws4_request"),
+        ("https://abc.lambda-url.us-east-2.on.aws.evil.example/call", "/eu-west-1/lambda/aws4_request"),
+    ],
+)
+def test_a_request_is_signed_for_the_service_and_region_its_host_belongs_to(url: str, scope: str) -> None:
+    headers = SigV4Signer(session()).sign("POST", url, {"Content-Type": "application/json"}, b"{}")
+
+    assert scope in headers["Authorization"]
+    assert headers["X-Amz-Security-Token"] == "session-token"
+    assert headers["Content-Type"] == "application/json"
+
+
+def test_the_body_and_our_own_headers_are_part_of_what_is_signed() -> None:
+    url, headers = "https://abc.lambda-url.us-east-2.on.aws/call", {"Idempotency-Key": "k"}
+
+    signed = SigV4Signer(session()).sign("POST", url, headers, b"{}")
+    other = SigV4Signer(session()).sign("POST", url, headers, b"{ }")
+
+    assert "idempotency-key" in signed["Authorization"]
+    assert signed["Authorization"] != other["Authorization"]
+
+
+class Renewed(boto3.Session):
+    """A session whose credentials are replaced while the process lives."""
+
+    def __init__(self) -> None:
+        super().__init__("AKIDFIRST", "secret", None, "eu-west-1")
+        self.keys = iter(("AKIDFIRST", "AKIDSECOND"))
+
+    def get_credentials(self) -> Credentials:
+        return Credentials(next(self.keys), "secret")
+
+
+def test_credentials_are_those_of_the_moment_of_each_request() -> None:
+    signer = SigV4Signer(Renewed())
+
+    first, second = (signer.sign("GET", "https://tools.example/", {}, b"") for _ in range(2))
+
+    assert "AKIDFIRST" in first["Authorization"]
+    assert "AKIDSECOND" in second["Authorization"]
