@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.text import Text
 
-from scripts.commands.messages import MessageError, TextMessage, send
+from scripts.commands.messages import JsonValue, MessageError, TextMessage, send
 from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
 
@@ -94,9 +94,15 @@ def render(output: Output) -> Text:
             said = f"{output.text_of('code')}: {output.text_of('message')}{retrying}"
             return Text.assemble((f"{prefix}error  ", "bold red"), said)
         case "turn_done":
-            return Text(f"{prefix}turn done, {output.text_of('usage')}", style="dim")
+            return Text(f"{prefix}turn done{_tokens(output.fields.get('usage'))}", style="dim")
         case other:
             return Text(f"{prefix}{other}", style="magenta")
+
+
+def _tokens(usage: JsonValue) -> str:
+    if not isinstance(usage, dict):
+        return ""
+    return ", " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in usage.items() if count)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -77,7 +77,7 @@ def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
         console.print(Text(f"error: {error}", style="red"))
     evidence = collect_evidence(stack, conversation)
     console.print()
-    console.print(draw(evidence, conversation.said, conversation.began_at))
+    console.print(draw(evidence, conversation.said, conversation.began_at, console.width))
     verdict = scenario.judge(evidence)
     console.print()
     for check in verdict.checks:

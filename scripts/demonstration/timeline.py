@@ -7,10 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from scripts.commands.chat import render
 from scripts.demonstration.evidence import Evidence
 
-LANE_CELLS = 64
-SHOWN_TEXT_CHARACTERS = 76
+LANE_CELLS = 60
+BESIDE_THE_LANE = 30  # columns for the names and sums beside a lane
+BESIDE_THE_TEXT = 20  # columns for the time and the speaker
 RUNNING, WAITING = "█", "·"
 STYLES = {"slice": "green", "model": "magenta", "receiver": "yellow", "timer relay": "yellow", "tool server": "cyan"}
 
@@ -29,7 +31,7 @@ class Scale:
 
     began_at: float
     ended_at: float
-    cells: int = LANE_CELLS
+    cells: int
 
     def lane(self, spans: Iterable[Span]) -> str:
         """Draw the spans; also the shortest fills one cell, or it could not be seen."""
@@ -45,15 +47,19 @@ class Scale:
         return min(max(place, 0), self.cells - 1)
 
 
-def draw(evidence: Evidence, said: Sequence[tuple[float, str]], began_at: float) -> RenderableType:
-    """The lanes, and under them what was said. `said` are the user's texts with their times, in epoch seconds."""
+def draw(evidence: Evidence, said: Sequence[tuple[float, str]], began_at: float, columns: int) -> RenderableType:
+    """The lanes, and under them what was said, within so many columns.
+
+    `said` are the user's texts with their times, in epoch seconds.
+    """
     ended_at = max([began_at + 0.1, *(run.closed_at for run in evidence.invocations)])
-    return Group(_lanes(evidence, Scale(began_at, ended_at)), _conversation(evidence, said, began_at))
+    scale = Scale(began_at, ended_at, cells=min(LANE_CELLS, columns - BESIDE_THE_LANE))
+    return Group(_lanes(evidence, scale), _conversation(evidence, said, began_at, columns - BESIDE_THE_TEXT))
 
 
 def _lanes(evidence: Evidence, scale: Scale) -> Table:
-    seconds = scale.ended_at - scale.began_at
-    table = Table("ran", f"0 s {'to':^{LANE_CELLS - 12}} {seconds:.1f} s", "busy", box=None, padding=(0, 1))
+    end = f"{scale.ended_at - scale.began_at:.1f} s"
+    table = Table("what ran", f"0 s{end:>{scale.cells - 3}}", "busy", box=None, padding=(0, 1))
     for part, spans in _spans(evidence).items():
         if spans:
             busy_s = sum(span.ended_at - span.began_at for span in spans)
@@ -75,27 +81,11 @@ def _spans(evidence: Evidence) -> dict[str, list[Span]]:
     }
 
 
-def _conversation(evidence: Evidence, said: Sequence[tuple[float, str]], began_at: float) -> Table:
+def _conversation(evidence: Evidence, said: Sequence[tuple[float, str]], began_at: float, columns: int) -> Table:
     moments = [(moment, Text.assemble(("user   ", "bold"), text)) for moment, text in said]
-    for output in evidence.outputs:
-        match output.type:
-            case "text":
-                line = Text.assemble(("agent  ", "bold green"), _short(output.text_of("text")))
-            case "tool_call":
-                line = Text.assemble(("calls  ", "cyan"), output.text_of("name"), " ", output.text_of("arguments"))
-            case "tool_result":
-                line = Text.assemble(("result ", "cyan"), _short(output.text_of("display")))
-            case "error":
-                line = Text.assemble(("error  ", "bold red"), _short(output.text_of("message")))
-            case _:
-                continue
-        moments.append((output.sent_at, line))
+    moments += [(output.sent_at, render(output)) for output in evidence.outputs if output.type != "turn_done"]
     table = Table("after", "what was said and done", box=None, padding=(0, 1))
     for moment, line in sorted(moments, key=lambda moment: moment[0]):
+        line.truncate(columns, overflow="ellipsis")
         table.add_row(f"{moment - began_at:.2f} s", line)
     return table
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN_TEXT_CHARACTERS else flat[: SHOWN_TEXT_CHARACTERS - 1] + "…"

@@ -18,8 +18,8 @@ def test_the_shortest_span_can_be_seen_and_none_leaves_the_lane() -> None:
 
 def test_the_picture_shows_who_ran_and_what_was_said() -> None:
     picture = io.StringIO()
-    console = Console(width=120, file=picture)
-    console.print(draw(BASIC, [(0.0, "hello"), (1.9, "build")], began_at=0.0))
+    console = Console(width=100, file=picture)
+    console.print(draw(BASIC, [(0.0, "hello"), (1.9, "build")], began_at=0.0, columns=100))
     shown = picture.getvalue()
     assert [word for word in ("3 slice", "1 receiver", "1 tool server", "hello", "9f3c") if word not in shown] == []
     assert shown.index("hello") < shown.index("build") < shown.index("9f3c")
