@@ -66,6 +66,7 @@ class Toolsets:
         self._refetch_ms = refetch_s * 1000
         self._roots: OrderedDict[str, _Root] = OrderedDict()
         self._judgements: OrderedDict[tuple[str, str], tuple[Judged, str]] = OrderedDict()
+        self._offered: OrderedDict[tuple[object, ...], tuple[list[Toolset], list[Refusal]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def load(self, root_id: str, ports: Ports) -> Loaded:
@@ -142,10 +143,8 @@ class Toolsets:
         return judged, replace(manifest, manifest_json=manifest_json)
 
     def _keep(self, root_id: str, known: Sequence[_Known], reported: frozenset[Refusal]) -> Loaded:
-        good = [one.judged for one in known if one.judged is not None]
-        serving = [one.judged for one in known if one.judged is not None and one.serves]
-        toolsets, refusals = without_conflicts(serving, good)
-        refusals += [refusal for one in known for refusal in one.refusals]
+        toolsets, conflicts = self._without_conflicts(known)
+        refusals = [*conflicts, *(refusal for one in known for refusal in one.refusals)]
         if len(reported) > _REPORTS:
             reported = frozenset()
         check_ms = min(one.check_ms for one in known)
@@ -153,6 +152,18 @@ class Toolsets:
         with self._lock:
             _remember(self._roots, root_id, root, _ROOTS)
         return Loaded(root.toolsets, tuple(refusal for refusal in refusals if refusal not in reported))
+
+    def _without_conflicts(self, known: Sequence[_Known]) -> tuple[list[Toolset], list[Refusal]]:
+        """Settle names once for each set of manifests, so that all roots that have it share the same objects."""
+        judged = [(one.judged, one.serves) for one in known if one.judged is not None]
+        key = tuple((one.server, one.manifest_hash, serves) for one, serves in judged)
+        with self._lock:
+            found = self._offered.get(key)
+        if found is None:
+            found = without_conflicts([one for one, serves in judged if serves], [one for one, _ in judged])
+        with self._lock:
+            _remember(self._offered, key, found, _JUDGEMENTS)
+        return found
 
     def _recall(self, root_id: str) -> _Root | None:
         with self._lock:
