@@ -67,7 +67,8 @@ def main(words: Sequence[str]) -> int:
 def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
     """Play a scenario with a thread of its own, show it, and judge it. What did not come is judged, too."""
     scenario = SCENARIOS[name]
-    console.rule(f"[bold]{name}[/bold]: {scenario.title}", align="left")
+    console.rule(f"[bold]{name}", align="left")
+    console.print(f"[dim]{scenario.title}[/dim]\n")
     conversation = Conversation(
         offline_target(stack), new_thread_id(name), lambda output: console.print(render(output))
     )

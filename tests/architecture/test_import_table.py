@@ -52,7 +52,9 @@ RULES = {
     "runtime.adapters.http": Rule(("runtime",), third_party("httpcore"), except_for=("runtime.adapters.aws",)),
     "runtime.adapters.aws": Rule(("runtime",), third_party("psycopg", *AWS), except_for=("runtime.adapters.memory",)),
     "handlers": Rule(("runtime", "handlers"), third_party("aws_lambda_powertools", "pydantic", *AWS)),
-    "handlers.example_toolset": Rule((), third_party("boto3", "dateutil")),  # a tool server knows nothing of us
+    # A tool server knows nothing of the runtime.
+    "handlers.example_toolset": Rule(("handlers.example_tools",), third_party("boto3")),
+    "handlers.example_tools": Rule((), third_party("dateutil")),
     "infra": Rule(("infra",), third_party("aws_cdk", "constructs", "cdk_nag", "jsii")),
     "app": Rule(("infra",), third_party("aws_cdk", "cdk_nag")),
     "scripts": Rule(("scripts", "runtime"), EVERYTHING),
