@@ -63,7 +63,7 @@ def _ending(answer: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _keep_output(functions_log: Path, names: Mapping[str, object], answer: Mapping[str, Any]) -> None:
-    output = "\n".join(part for part in (answer.get("log"), answer.get("trace")) if part)
+    output = "\n".join(part for part in (answer.get("log"), answer.get("trace") or answer.get("error")) if part)
     if output:
         with functions_log.open("a") as log:
             log.write(f"--- {names['function']} {names['request_id']}\n{output}\n")

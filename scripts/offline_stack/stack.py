@@ -197,6 +197,7 @@ class OfflineStack:
                     stop_signal = postgres.STOP_SIGNAL if name == POSTGRES else signal.SIGTERM
                     self._supervisor.stop(piece.identity, stop_signal)
         shutil.rmtree(self.folder / "tmp", ignore_errors=True)
+        (self.folder / "outputs.json").unlink(missing_ok=True)
         if not keep_data and state.database_home:
             shutil.rmtree(state.database_home)
         StackState(database_home=state.database_home if keep_data else "").save(self.folder)
@@ -218,7 +219,11 @@ class OfflineStack:
     def _only_one_at_a_time(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                with self._step("another command that works on this stack"):
+                    fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
 

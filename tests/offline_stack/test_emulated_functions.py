@@ -102,6 +102,21 @@ def test_the_log_level_of_the_emulator_is_not_that_of_the_functions(functions: "
     assert invoke(functions) == {"log_level": None}
 
 
+def test_why_a_function_could_not_start_is_kept(functions: "LambdaClient", logs: Path) -> None:
+    functions.create_function(
+        FunctionName="broken",
+        Runtime="python3.13",
+        Role="arn:aws:iam::000000000000:role/any",
+        Handler="broken.handler",
+        Code={"ZipFile": zipped("broken.py", "raise RuntimeError('broken on purpose')")},
+    )
+
+    functions.invoke(FunctionName="broken")
+
+    assert "broken on purpose" in (logs / "functions.log").read_text()
+    assert recorded(logs)[-1]["outcome"] == "error"
+
+
 def test_what_a_function_prints_is_kept(functions: "LambdaClient", logs: Path) -> None:
     invoke(functions, say="a line from inside")
     invoke(functions)
