@@ -14,6 +14,7 @@ from runtime.model.threads import Thread, Wanted
 from runtime.model.turns import Completion, ModelRequest
 from runtime.ports import Ports
 from runtime.settings import Settings
+from tests.support.values import result_message
 
 
 @dataclass
@@ -57,6 +58,10 @@ class World:
         """Let time pass, then handle what is due."""
         self.clock.advance(seconds)
         self.settle()
+
+    def answer(self, call_id: str, text: str) -> None:
+        """Let the tool answer this call, as its server would through the receiver."""
+        self.ports.queues.send_inputs([replace(result_message(call_id, text), thread_id="t")])
 
     def put_in(self, **ports: Any) -> None:
         """Let slices work with other implementations of some ports. Tools, and `ports`, keep the ones there were."""
