@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ class SlowModel:
 
 
 def asked(
-    make_steps: Callable[[], list[tuple[float, Completion | RuntimeProblem]]], **settings: float
+    make_steps: Callable[[], list[tuple[float, Completion | RuntimeProblem]]], **settings: Any
 ) -> tuple[World, SlowModel]:
     world = World(**settings)
     model = SlowModel(world.clock, make_steps())
