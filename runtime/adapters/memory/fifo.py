@@ -128,13 +128,19 @@ class FifoQueue:
                 return False
             stored.visible_ms = self._clock.now_ms() + 1000 * visibility_s
             self._groups.reconsider(stored.sending.group_id)
-            self._changed.notify_all()
+            self._changed.notify()
             return True
 
     def wait(self, timeout_s: float) -> None:
-        """Return when a message came, went or was made visible, or after `timeout_s` of real time."""
+        """Return when a message can be had, or may soon be, and at the latest after `timeout_s` of real time.
+
+        A change wakes one of those who wait: there is one message for it, and it is theirs to look again.
+        """
         with self._changed:
-            self._changed.wait(timeout_s)
+            # What came after the caller last looked has woken nobody.
+            visible_ms = self._groups.next_visible_ms()
+            if visible_ms is None or visible_ms > self._clock.now_ms():
+                self._changed.wait(timeout_s)
 
     def next_visible_ms(self) -> int | None:
         """Return when the next message can be had, which may be in the past; None while the queue is empty."""
@@ -148,12 +154,12 @@ class FifoQueue:
 
     def _put(self, stored: _Stored) -> None:
         self._groups.append(stored)
-        self._changed.notify_all()
+        self._changed.notify()
 
     def _remove(self, stored: _Stored) -> None:
         self._in_flight.pop(stored.handle, None)
-        self._groups.remove(stored)
-        self._changed.notify_all()
+        if self._groups.remove(stored):
+            self._changed.notify()
 
     def _takeable(self, group: deque[_Stored], now_ms: int, limit: int) -> list[_Stored]:
         """Return what may be handed out now, after moving away what was handed out too often."""
@@ -227,13 +233,15 @@ class _Groups:
         if len(group) == 1:
             self.reconsider(group_id)
 
-    def remove(self, stored: _Stored) -> None:
+    def remove(self, stored: _Stored) -> bool:
+        """Take a message out and return whether its group has more."""
         group_id = stored.sending.group_id
         self._messages[group_id].remove(stored)
-        if self._messages[group_id]:
-            self.reconsider(group_id)
-        else:
+        if not self._messages[group_id]:
             del self._messages[group_id]
+            return False
+        self.reconsider(group_id)
+        return True
 
     def reconsider(self, group_id: str) -> None:
         """Give the group a turn for when its first message can be had."""
