@@ -1,0 +1,188 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.model.entries import ImageItem, Item, Origin, TextItem
+from runtime.model.messages import (
+    Content,
+    MessageKey,
+    PayloadRef,
+    ResultContent,
+    TextContent,
+    UndeliveredContent,
+    WakeContent,
+)
+from runtime.ports import Key
+from runtime.wire.messages import (
+    message_body,
+    message_deduplication_id,
+    parse_message,
+)
+from tests.support.wire_messages import KEY, KEYS, Keys, ours, record, refusal, signed
+
+CONTENTS: list[Content] = [
+    TextContent("hi"),
+    TextContent("hi \x7f\u2028 😀", {"user_id": "u", "n": 1.5}),
+    ResultContent("call_1", (TextItem("done"), ImageItem("aGk=", "image/png"))),
+    ResultContent("call_1", (TextItem("done"),), True, None, Origin("builds", "call_1", 5), "Build"),
+    ResultContent("call_1", (), payload=PayloadRef("a/b", 300_000), origin=Origin("builds", "call_1", 5)),
+    UndeliveredContent("call_1", "the server refused the call (HTTP 404)"),
+    WakeContent(),
+    WakeContent(3),
+]
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_a_message_of_ours_is_read_as_it_was_written(content: Content) -> None:
+    message = ours(content)
+
+    body = message_body(message, KEY)
+    read = parse_message(record(body), KEYS)
+
+    assert body.isascii()
+    assert (read.thread_id, read.key, read.content, read.body_hash) == (
+        message.thread_id,
+        message.key,
+        content,
+        message.body_hash,
+    )
+
+
+@given(st.text(), st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.text()))
+def test_whatever_text_a_message_of_ours_holds_its_code_still_fits_after_the_queue(
+    text: str, metadata: dict[str, Any]
+) -> None:
+    metadata.pop("user_id", None)
+    content = TextContent(text, metadata)
+
+    read = parse_message(record(message_body(ours(content, "greeting:1"), KEY)), KEYS)
+
+    assert read.key.message_id == "greeting:1"
+
+
+def forged(field: str, value: object) -> dict[str, Any]:
+    fields: dict[str, Any] = json.loads(message_body(ours(CONTENTS[3]), KEY))
+    return {**fields, field: value}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("message_id", "result:call_2"),
+        ("content", {"type": "tool_result", "id": "call_1", "content": "another"}),
+        ("content", {"type": "wake"}),
+        ("origin", {"toolset": "bank", "call_id": "call_1", "received_at": 5}),
+        ("synthetic", {"type": "undelivered", "tool_call_id": "call_1"}),
+        ("auth", "k1."),
+        ("auth", "k2.c29tZXRoaW5n"),
+        ("auth", "é"),
+        ("auth", None),
+    ],
+)
+def test_a_message_of_ours_that_somebody_changed_is_refused(field: str, value: object) -> None:
+    assert refusal(forged(field, value)).startswith("auth")
+
+
+def test_a_message_of_ours_can_not_be_moved_to_another_thread() -> None:
+    assert refusal(forged("group_id", "t-2"), "t-2").startswith("auth")
+
+
+def test_a_message_signed_with_another_secret_under_the_same_key_id_is_refused() -> None:
+    body = message_body(ours(WakeContent(), "wake:t-1:1"), Key("k1", b"another secret", 0))
+
+    assert refusal(body).startswith("auth")
+
+
+def test_an_older_key_still_verifies_after_a_newer_one_signs() -> None:
+    keys = Keys(KEY, Key("k2", b"newer", 10))
+
+    read = parse_message(record(message_body(ours(WakeContent(), "wake:t-1:1"), KEY)), keys)
+
+    assert read.key == MessageKey("wake", "wake:t-1:1")
+
+
+def result(**content: Any) -> str:
+    return signed({"group_id": "t-1", "message_id": "result:call_1", "content": {"id": "call_1", **content}})
+
+
+def test_the_older_name_of_a_result_is_the_same_type_so_a_repeat_is_known() -> None:
+    older = parse_message(record(result(type="toolresult", content="done")), KEYS)
+    newer = parse_message(record(result(type="tool_result", content="done")), KEYS)
+
+    assert (older.key, older.body_hash) == (newer.key, newer.body_hash)
+
+
+@pytest.mark.parametrize("given", ["", "   ", [], None, [None][:0], {"type": "text", "text": ""}, ["", "\n"]])
+def test_an_empty_result_is_accepted_and_holds_no_blank_item(given: object) -> None:
+    message = parse_message(record(result(type="tool_result", content=given)), KEYS)
+
+    assert message.content == ResultContent("call_1", ())
+
+
+def test_a_result_without_content_is_accepted() -> None:
+    message = parse_message(record(result(type="tool_result")), KEYS)
+
+    assert message.content == ResultContent("call_1", ())
+
+
+@pytest.mark.parametrize(
+    ("given", "items"),
+    [
+        ("done", (TextItem("done"),)),
+        ({"type": "text", "text": "done"}, (TextItem("done"),)),
+        (["one", {"type": "text", "text": " two "}], (TextItem("one"), TextItem(" two "))),
+        (
+            [{"type": "text", "text": " "}, {"type": "image", "data": "aGk=", "mediaType": "image/png"}],
+            (ImageItem("aGk=", "image/png"),),
+        ),
+    ],
+)
+def test_a_bare_string_or_a_single_item_reads_as_a_list(given: object, items: tuple[Item, ...]) -> None:
+    message = parse_message(record(result(type="tool_result", content=given)), KEYS)
+
+    assert message.content == ResultContent("call_1", items)
+
+
+@pytest.mark.parametrize("given", [7, [7], [[]], [{"type": "video"}], [{"type": "text"}]])
+def test_content_that_is_no_item_is_refused_even_from_ourselves(given: object) -> None:
+    assert refusal(result(type="tool_result", content=given)).startswith("content.content")
+
+
+def test_a_message_of_ours_without_an_identity_is_refused() -> None:
+    assert refusal(signed({"group_id": "t-1", "content": {"type": "wake"}})).startswith("message_id")
+
+
+def test_a_synthetic_type_this_release_does_not_know_is_refused() -> None:
+    fields = {"group_id": "t-1", "message_id": "bounce:c", "content": {"type": "tool_result", "id": "c"}}
+
+    assert refusal(signed({**fields, "synthetic": {"type": "bounce", "tool_call_id": "c"}})).startswith("synthetic")
+
+
+def test_an_undelivered_message_always_has_a_reason_to_show_to_the_model() -> None:
+    fields = {"group_id": "t-1", "message_id": "undelivered:c", "content": {"type": "tool_result", "id": "c"}}
+
+    message = parse_message(record(signed({**fields, "synthetic": {"type": "undelivered", "tool_call_id": "c"}})), KEYS)
+
+    assert message.key == MessageKey("undelivered", "undelivered:c")
+    assert isinstance(message.content, UndeliveredContent)
+    assert message.content.reason.strip()
+
+
+def test_the_same_result_posted_again_later_is_the_same_body_and_a_different_one_is_not() -> None:
+    first, again = (
+        ours(ResultContent("c", (TextItem("done"),), origin=Origin("builds", "c", at_ms))) for at_ms in (1, 3_600_000)
+    )
+    other = ours(ResultContent("c", (TextItem("failed"),), origin=Origin("builds", "c", 2)))
+
+    assert message_deduplication_id(first) == message_deduplication_id(again)
+    assert message_deduplication_id(first) != message_deduplication_id(other)
+
+
+def test_one_message_id_in_two_threads_gives_two_deduplication_ids() -> None:
+    here, there = (ours(WakeContent(), "wake:x:1", thread_id) for thread_id in ("t-1", "t-2"))
+
+    assert message_deduplication_id(here) != message_deduplication_id(there)
+    assert len(message_deduplication_id(here)) == 64
