@@ -50,3 +50,4 @@ def _record(record: dict[str, Any]) -> RawRecord:
 def _report(result: BatchResult) -> None:
     for name, times in Counter(result.counted).items():
         metrics.add_metric(name=name, unit=MetricUnit.Count, value=times)
+    metrics.add_metric(name="oldest_call_s", unit=MetricUnit.Seconds, value=result.oldest_call_s)

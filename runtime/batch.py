@@ -39,10 +39,14 @@ class Workers:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """`failed` are the ids of records that come back; `counted` names what is worth a metric, once per occurrence."""
+    """`failed` are the ids of records that come back; `counted` names what is worth a metric, once per occurrence.
+
+    `oldest_call_s`: the longest that one of these threads has waited for a call that still runs.
+    """
 
     failed: tuple[str, ...]
     counted: tuple[str, ...]
+    oldest_call_s: int = 0
 
 
 def run_batch(records: Sequence[RawRecord], workers: Workers, time_left_s: float) -> BatchResult:
@@ -58,7 +62,11 @@ def run_batch(records: Sequence[RawRecord], workers: Workers, time_left_s: float
     else:
         results = [_run_group(group, workers, deadline_ms) for group in first]
     results += [_run_group(group, workers, deadline_ms) for group in by_receives[len(first) :]]
-    return BatchResult(_joined(result.failed for result in results), _joined(result.counted for result in results))
+    return BatchResult(
+        failed=_joined(result.failed for result in results),
+        counted=_joined(result.counted for result in results),
+        oldest_call_s=max((result.oldest_call_s for result in results), default=0),
+    )
 
 
 def _receive_count(group: Sequence[RawRecord]) -> int:
@@ -99,7 +107,7 @@ def _handle(records: Sequence[RawRecord], environment: Environment, workers: Wor
         # One time for all of them: a message that came back before an earlier one would only find its group locked.
         workers.input_queue.postpone([record.handle for record in failed], visibility_s)
     counted = (*reading.counted, *result.counted)
-    return BatchResult(tuple(record.record_id for record in failed), counted)
+    return BatchResult(tuple(record.record_id for record in failed), counted, result.oldest_call_s)
 
 
 @dataclass(frozen=True, slots=True)

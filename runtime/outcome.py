@@ -1,24 +1,29 @@
 """What has become of the messages of one delivery."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
+from runtime.model.calls import Call
 from runtime.model.messages import Delivery, Message
 from runtime.ports import Progress
+
+_RUNNING = ("pending", "detached")
 
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
     """`handled` may be deleted from the queue; `returned` come back after `visibility_s`, all at the same time.
 
-    `counted` names what is worth a metric, once per occurrence.
+    `counted` names what is worth a metric, once per occurrence; `oldest_call_s` is how long the thread has waited for
+    the oldest of its calls that still run, 0 if none does.
     """
 
     handled: tuple[Delivery, ...]
     returned: tuple[Delivery, ...] = ()
     visibility_s: int = 0
     counted: tuple[str, ...] = ()
+    oldest_call_s: int = 0
 
     @classmethod
     def of(
@@ -35,6 +40,11 @@ class SliceResult:
             returned=tuple(delivery for delivery in deliveries if delivery.message.key not in keys),
             counted=(*counted, *_other_bodies(deliveries, progress)),
         )
+
+    def waiting_for(self, calls: Iterable[Call], now_ms: int) -> Self:
+        """Return this with the age of the oldest of these calls that still run."""
+        since_ms = [call.committed_ms for call in calls if call.state in _RUNNING]
+        return replace(self, oldest_call_s=max(0, now_ms - min(since_ms)) // 1000) if since_ms else self
 
     @classmethod
     def later(cls, deliveries: Sequence[Delivery], visibility_s: int, counted: str) -> Self:

@@ -64,7 +64,8 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
     else:
         thread = answer(draft, run)
     ports.receipts.write(thread_id, messages, thread.row.head)
-    return SliceResult.of(deliveries, progress, messages, draft.dropped)
+    result = SliceResult.of(deliveries, progress, messages, draft.dropped)
+    return result.waiting_for(thread.calls.values(), ports.clock.now_ms())
 
 
 def answer(draft: Draft, run: Run) -> Thread:

@@ -11,7 +11,7 @@ from runtime.batch import BatchResult, run_batch
 from runtime.errors import ModelUnavailable, Unavailable
 from runtime.model.turns import Completion, ModelRequest, TextBlock
 from runtime.ports import RawRecord
-from tests.support.values import says
+from tests.support.values import calls, says
 from tests.support.world import World
 
 SECRET = "what somebody wrote".replace(" ", "-")  # in no line of code, which tracebacks show
@@ -132,3 +132,10 @@ def test_a_first_receive_that_waited_long_gets_its_visibility_back_before_it_sta
     world.put_in(model=World(model).model)
     run_batch([received.record], world.system.workers, 300)
     assert seen == [world.clock.now_ms() + 30_000]
+
+
+def test_how_long_the_oldest_call_has_been_running_is_told() -> None:
+    world = World(lambda request: calls("run_build") if len(request.messages) == 1 else says("Hello."))
+    assert run(world, record("build", number=1)).oldest_call_s == 0
+    world.clock.advance(3_600)
+    assert run(world, record("hello", number=2), record("hi", "b", 3)).oldest_call_s == 3_600
