@@ -5,7 +5,6 @@ here: connections live 60 minutes, conflicts surface at any statement or at COMM
 """
 
 import logging
-import select
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -122,6 +121,8 @@ class DsqlConnection:
             with connection.pipeline():
                 connection.execute(begin, prepare=False)
                 cursors = [connection.execute(each.sql, each.values, prepare=True, binary=True) for each in statements]
+                # Every `execute` reads what has come in. So a connection that the server closed while it was idle is
+                # noticed before this line, while nothing can have happened yet and a repeat is safe.
                 committing = True
                 connection.execute("COMMIT", prepare=False)
             return [_result(cursor) for cursor in cursors]
@@ -175,15 +176,9 @@ class DsqlConnection:
         return self._connection
 
     def _is_fit(self, connection: psycopg.Connection[Row]) -> bool:
-        """Whether the kept connection is young, idle, and not closed by the server meanwhile.
-
-        Looking is what makes a repeat safe: once a COMMIT is on its way, a closed connection leaves its outcome open.
-        """
-        return (
-            self._clock.now_ms() - self._made_ms < MAX_LIFE_MS
-            and connection.pgconn.transaction_status == TransactionStatus.IDLE
-            and not _has_something_to_read(connection.pgconn.socket)
-        )
+        """Whether the kept connection is young, and not left in the middle of something that was interrupted."""
+        is_young = self._clock.now_ms() - self._made_ms < MAX_LIFE_MS
+        return is_young and connection.pgconn.transaction_status == TransactionStatus.IDLE
 
     def _given_up(self, error: psycopg.Error | UnicodeError, *, in_doubt: bool) -> Exception:
         """Drop the connection, whatever state it is in, and say what the error means for the transaction."""
@@ -203,13 +198,6 @@ class DsqlConnection:
 
 def _result(cursor: psycopg.Cursor[Row]) -> Result:
     return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
-
-
-def _has_something_to_read(socket: int) -> bool:
-    """An idle server has nothing to say, but that it closes the connection."""
-    poll = select.poll()
-    poll.register(socket, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def translated(error: psycopg.Error | UnicodeError) -> RuntimeProblem:
