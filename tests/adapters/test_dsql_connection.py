@@ -260,15 +260,18 @@ def test_missing_credentials_are_a_matter_of_configuration(dsn: str, clock: Manu
         connection_to(dsn, clock=clock, token=no_token).read(READ)
 
 
-def test_a_write_that_conflicts_three_times_is_written_once_after_growing_waits(dsn: str, holder: Holder) -> None:
+def test_a_write_that_conflicts_three_times_is_written_once_after_growing_waits(
+    dsn: str, wire: WireCounter, holder: Holder
+) -> None:
     clock = ClockOfAHolder(holder, let_go_at=3)
-    connection = connection_to(dsn, clock=clock)
+    connection = connection_to(dsn, port=wire.port, clock=clock)
     holder.hold()
 
     connection.write([Statement("INSERT INTO accounts VALUES ('c', 1)"), RAISE_A])
     connection.close()
 
     assert balances(dsn) == [2, 1, 1]
+    assert wire.connections == 1
     assert clock.waits_s == sorted(clock.waits_s)
     assert 0.025 <= clock.waits_s[0] <= 0.05
     assert 0.1 <= clock.waits_s[2] <= 0.2

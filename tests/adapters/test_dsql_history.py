@@ -117,7 +117,7 @@ def test_statements_are_prepared_once_and_used_again(history: DsqlHistory, wire:
     history.load(thread.row.thread_id, WANTED)
     history.commit(commit_to(thread, said(5), calls=(call("c"),), consumed=(MessageKey("text", "5"),)))
 
-    assert wire.prepared == []
+    assert wire.parsed == ["BEGIN READ ONLY", "COMMIT", "BEGIN ISOLATION LEVEL REPEATABLE READ", "COMMIT"]
 
 
 def test_a_conflict_at_commit_three_times_in_a_row_commits_once(

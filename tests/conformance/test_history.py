@@ -179,6 +179,19 @@ def test_a_commit_on_an_old_version_is_refused_and_writes_nothing(history: Histo
     assert history.load(thread_id, wanted) == after(after(empty, first), second)
 
 
+def test_a_commit_on_a_version_that_does_not_exist_yet_is_refused(history: History, thread_id: str) -> None:
+    empty = history.load(thread_id, NOTHING_ELSE)
+    first = commit_to(empty, said(1))
+    second = commit_to(after(empty, first), said(2))
+    with pytest.raises(FenceLost):
+        history.commit(second)
+    history.commit(first)
+    with pytest.raises(FenceLost):
+        history.commit(commit_to(after(after(empty, first), second), said(3)))
+
+    assert history.load(thread_id, NOTHING_ELSE) == after(empty, first)
+
+
 def test_the_second_of_two_first_commits_is_refused_and_writes_nothing(store: Store, thread_id: str) -> None:
     empty = store.open().load(thread_id, NOTHING_ELSE)
     first = commit_to(empty, said(1, "first"))

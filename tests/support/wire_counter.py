@@ -35,7 +35,7 @@ class WireCounter:
     exchanges: int = 0
     bytes_sent: int = 0
     statements: list[str] = field(default_factory=list)
-    prepared: list[str] = field(default_factory=list)
+    parsed: list[str] = field(default_factory=list)
     fates: list[CommitFate] = field(default_factory=list)
     break_at: str | None = None
     refusals: int = 0
@@ -43,7 +43,7 @@ class WireCounter:
 
     def reset(self) -> None:
         self.connections = self.exchanges = self.bytes_sent = 0
-        self.statements, self.prepared = [], []
+        self.statements, self.parsed = [], []
 
     def close_connections(self) -> None:
         """Close every connection as a server does that has had enough."""
@@ -145,8 +145,7 @@ class _Session:
 
     def _parsed(self, name: bytes, text: bytes, rest: bytes) -> bytes:
         self._prepared[name] = text.decode()
-        if name:
-            self._counter.prepared.append(text.decode())
+        self._counter.parsed.append(text.decode())
         if text.startswith(b"BEGIN"):
             self._writing = b"READ ONLY" not in text
         if text == b"COMMIT" and self._writing:
