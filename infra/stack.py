@@ -202,7 +202,9 @@ class InfinityStack(Stack):
         allow(["sqs:SendMessage"], [queue.queue_arn for queue in queues])
         actions = ("BatchGetItem", "Query", "PutItem", "DeleteItem", "BatchWriteItem")
         allow([f"dynamodb:{action}" for action in actions], [self.state.table_arn])
-        allow(["s3:GetObject", "s3:PutObject"], [self.payloads.arn_for_objects("*")])
+        allow(["s3:GetObject"], [self.payloads.arn_for_objects("*")])
+        # Without it S3 answers 403 for an object that is not there, which would look like a missing right.
+        allow(["s3:ListBucket"], [self.payloads.bucket_arn])
         if self.database.cluster_arn is not None:
             allow(["dsql:DbConnect"], [self.database.cluster_arn])
 

@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from runtime.context import display_text
 from runtime.identity import digest, entry_output_id, message_output_id, wake_message_id
 from runtime.interpret import FILTERED
+from runtime.items import shown_text
 from runtime.model.calls import LIVE_STATES, Call
 from runtime.model.entries import AssistantText, CancelledCall, Entry, Event, Finish, JsonObject, ToolCall, ToolResult
 from runtime.model.messages import Message, MessageKey, WakeContent
 from runtime.model.outputs import OUTPUTS_PER_ENTRY, Output, OutputType
 from runtime.model.threads import Thread, ThreadRow
 from runtime.ports import Timer
+
+# An output has to fit one message of 1 MiB in ASCII JSON, where a character takes up to 12 bytes: a long answer goes
+# out in parts, and of a result a person is shown the beginning.
+_TEXT_CHARS = 80_000
+_DISPLAY_CHARS = 20_000
+# Places of an entry's outputs within its sixteen; parts of a text have those before.
+_ERROR, _TURN_DONE = OUTPUTS_PER_ENTRY - 2, OUTPUTS_PER_ENTRY - 1
 
 _HANDED_OVER_STATES = LIVE_STATES - {"subscribed"}
 
@@ -87,14 +95,15 @@ def _outputs_of(row: ThreadRow, entry: Entry) -> Iterator[Output]:
     body = entry.body
     match body:
         case AssistantText():
-            if body.text:
-                yield _output(row, entry, "text", {"text": body.text}, 0)
+            for index in range(0, len(body.text), _TEXT_CHARS):
+                text = body.text[index : index + _TEXT_CHARS]
+                yield _output(row, entry, "text", {"text": text}, min(index // _TEXT_CHARS, _ERROR - 1))
             if body.finish is not None:
                 yield from _outputs_of_finish(row, entry, body.finish)
         case ToolCall():
             yield _output(row, entry, "tool_call", {"name": body.name, "arguments": body.arguments}, 0)
         case ToolResult() | Event():
-            yield _output(row, entry, "tool_result", {"display": display_text(body)}, 0)
+            yield _output(row, entry, "tool_result", {"display": shown_text(display_text(body), _DISPLAY_CHARS)}, 0)
         case _:
             return
 
@@ -102,14 +111,14 @@ def _outputs_of(row: ThreadRow, entry: Entry) -> Iterator[Output]:
 def _outputs_of_finish(row: ThreadRow, entry: Entry, finish: Finish) -> Iterator[Output]:
     if finish.stop in FILTERED:
         message = "The model provider's filter ended this answer."
-        yield _output(row, entry, "error", {"code": finish.stop, "message": message, "retrying": False}, 1)
+        yield _output(row, entry, "error", {"code": finish.stop, "message": message, "retrying": False}, _ERROR)
     usage = {
         "input_tokens": finish.usage.input_tokens,
         "output_tokens": finish.usage.output_tokens,
         "cache_read_tokens": finish.usage.cache_read_tokens,
         "cache_write_tokens": finish.usage.cache_write_tokens,
     }
-    yield _output(row, entry, "turn_done", {"usage": usage, "stop": finish.stop}, 2)
+    yield _output(row, entry, "turn_done", {"usage": usage, "stop": finish.stop}, _TURN_DONE)
 
 
 def _output(row: ThreadRow, entry: Entry, type_: OutputType, fields: JsonObject, index: int) -> Output:

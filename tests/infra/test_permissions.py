@@ -27,7 +27,7 @@ ALLOWED = {
     | {
         "sqs:SendMessage",
         "s3:GetObject",
-        "s3:PutObject",
+        "s3:ListBucket",
         "secretsmanager:GetSecretValue",
         "dsql:DbConnect",
         "scheduler:CreateSchedule",

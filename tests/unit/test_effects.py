@@ -7,6 +7,8 @@ from runtime.model.calls import CallState, CallTarget
 from runtime.model.entries import AssistantText, CancelledCall, Event, Finish, TextItem, ToolResult
 from runtime.model.outputs import Output
 from runtime.model.threads import GaveUp, Thread
+from runtime.phrases import cut_note
+from runtime.wire.outputs import output_body
 from tests.support.values import THREAD, USAGE, answered, asked, call_row, called, thread_of
 
 
@@ -19,11 +21,11 @@ def told(thread: Thread, performed: int = 0) -> list[tuple[str, int | None]]:
 
 
 def test_an_answer_is_a_text_and_the_end_of_the_turn() -> None:
-    assert told(thread_of(asked(), answered())) == [("text", 32), ("turn_done", 34)]
+    assert told(thread_of(asked(), answered())) == [("text", 32), ("turn_done", 47)]
 
 
 def test_a_turn_without_words_only_ends() -> None:
-    assert told(thread_of(asked(), AssistantText("", Finish("end_turn", USAGE)))) == [("turn_done", 18 + 16)]
+    assert told(thread_of(asked(), AssistantText("", Finish("end_turn", USAGE)))) == [("turn_done", 47)]
 
 
 def test_text_in_front_of_a_call_does_not_end_the_turn() -> None:
@@ -58,7 +60,7 @@ def test_outputs_carry_the_metadata_of_the_root() -> None:
 
 
 def test_only_what_is_behind_performed_is_owed() -> None:
-    assert told(thread_of(asked(), answered(), asked(), answered()), performed=2) == [("text", 64), ("turn_done", 66)]
+    assert told(thread_of(asked(), answered(), asked(), answered()), performed=2) == [("text", 64), ("turn_done", 79)]
 
 
 def handed_over(state: CallState, target: CallTarget | None = None) -> list[str]:
@@ -100,3 +102,17 @@ def test_a_giving_up_is_an_error_and_a_timer_that_asks_again() -> None:
     assert error.outputs[0].fields == {"code": "model_unavailable", "message": "Later.", "retrying": False}
     assert isinstance(timer, StartTimer)
     assert (timer.timer.message.key.message_id, timer.timer.due_ms) == (f"wake:{THREAD}:7", 5_000)
+
+
+def test_an_answer_too_long_for_one_message_goes_out_in_parts_that_fit() -> None:
+    text = "".join(chr(0x1F600 + number % 50) for number in range(200_000))
+    effects = effects_after(thread_of(asked(), AssistantText(text, Finish("end_turn", USAGE))), 0)
+    *parts, done = outputs(effects)
+    assert "".join(str(part.fields["text"]) for part in parts) == text
+    assert [output.seq for output in (*parts, done)] == [32, 33, 34, 47]
+    assert max(len(output_body(part)) for part in parts) < 1_048_576 - 64 * 1024
+
+
+def test_of_a_long_result_a_person_is_shown_the_beginning() -> None:
+    effects = effects_after(thread_of(asked(), ToolResult("call_1", (TextItem("x" * 100_000),))), 1)
+    assert str(outputs(effects)[0].fields["display"]).endswith(cut_note(20_000, 100_000))
