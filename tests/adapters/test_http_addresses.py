@@ -56,3 +56,8 @@ def test_what_the_deployment_allows_is_permitted_and_nothing_beside_it() -> None
     assert policy.permits("::1")
     assert not policy.permits("10.2.0.1")
     assert not policy.permits("127.0.0.1")
+
+
+@pytest.mark.parametrize("address", ["2002:7f00:1::", "2001:0:7f00:1::1"])
+def test_an_address_that_tunnels_to_a_refused_one_is_refused_even_if_the_tunnel_is_allowed(address: str) -> None:
+    assert not AddressPolicy(["2002::/16", "2001::/32"]).permits(address)

@@ -1,16 +1,20 @@
 """How long, how much, where to and with which credentials: the bounds of an exchange."""
 
 import math
+import ssl
 import time
 
+import httpcore
 import pytest
 
+from runtime.adapters.http.addresses import AddressPolicy
+from runtime.adapters.http.network import AddressRefused, Deadline, GuardedBackend
 from runtime.adapters.http.servers import HttpToolServers
 from runtime.adapters.memory.clock import ManualClock
 from runtime.errors import HandOverFailed, Unavailable
 from runtime.model.toolsets import Invocation, Notice, ToolServer
 from runtime.wire.rap import MAX_MANIFEST_BYTES
-from tests.support.http_servers import Signed, closed_port, failure, invocation, made, raw_server
+from tests.support.http_servers import LOOPBACK, Signed, closed_port, failure, invocation, made, raw_server
 from tests.support.tool_server import ScriptedServer, Step
 
 
@@ -190,3 +194,83 @@ def test_notices_are_waited_for_one_second_at_most(servers: HttpToolServers, scr
     assert servers.notify([slow] * 40 + [quick]) in (0, 1)
     assert servers.notify([slow, quick, quick]) == 2
     assert time.monotonic() - started < 3
+
+
+def test_a_manifest_that_is_no_text_is_a_refusal(servers: HttpToolServers) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\xff"
+
+    with raw_server(answer, pause_s=0) as url, pytest.raises(HandOverFailed, match="UTF-8"):
+        servers.manifest(ToolServer("s", url))
+
+
+@pytest.mark.parametrize("answer", [b"220 smtp ready\r\n", b"HTTP/1.1 999999 no\r\n\r\n", b""])
+def test_what_is_no_http_leaves_it_open_whether_the_call_arrived(
+    signed: Signed, clock: ManualClock, answer: bytes
+) -> None:
+    with raw_server(answer, pause_s=0) as url:
+        for servers in made(signed, clock, http_tries=1):
+            assert "may be running" in failure(servers, invocation(url))
+
+
+def test_a_second_call_uses_the_connection_of_the_first(servers: HttpToolServers, scripted: ScriptedServer) -> None:
+    scripted.plan("/call", Step(202, body='{"ok":true}'))
+
+    for _ in range(3):
+        servers.invoke(invocation(scripted.url), 5)
+
+    assert len({got.client_port for got in scripted.requests("/call")}) == 1
+
+
+def test_a_large_answer_nobody_reads_is_not_read(servers: HttpToolServers, scripted: ScriptedServer) -> None:
+    scripted.plan("/call", Step(202, body="x" * 5_000_000))
+
+    for _ in range(2):
+        servers.invoke(invocation(scripted.url), 5)
+
+    assert len({got.client_port for got in scripted.requests("/call")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("addresses", "is_connected"),
+    [
+        (["10.0.0.1", "127.0.0.1"], True),
+        (["127.0.0.2", "127.0.0.1"], True),
+        (["10.0.0.1", "169.254.169.254"], False),
+        ([], False),
+    ],
+)
+def test_of_a_names_addresses_the_permitted_ones_are_tried_in_turn(
+    scripted: ScriptedServer, addresses: list[str], is_connected: bool
+) -> None:
+    backend = GuardedBackend(AddressPolicy(LOOPBACK), Deadline(), lambda *_: addresses)
+
+    if not is_connected:
+        with pytest.raises(AddressRefused):
+            backend.connect_tcp("tools.example", scripted.port, timeout=2)
+        return
+    stream = backend.connect_tcp("tools.example", scripted.port, timeout=2)
+    assert stream.get_extra_info("server_addr") == ("127.0.0.1", scripted.port)
+    stream.close()
+
+
+def test_no_operation_begins_after_the_deadline(scripted: ScriptedServer) -> None:
+    deadline = Deadline()
+    backend = GuardedBackend(AddressPolicy(LOOPBACK), deadline)
+    stream = backend.connect_tcp("127.0.0.1", scripted.port, timeout=2)
+    deadline.at = time.monotonic()
+
+    with pytest.raises(httpcore.ReadTimeout):
+        stream.read(1, timeout=5)
+    with pytest.raises(httpcore.WriteTimeout):
+        stream.write(b"x", timeout=5)
+    with pytest.raises(httpcore.ConnectTimeout):
+        stream.start_tls(ssl.create_default_context(), "localhost", timeout=5)
+    with pytest.raises(httpcore.ConnectTimeout):
+        backend.connect_tcp("localhost", scripted.port, timeout=5)
+    stream.close()
+
+
+def test_a_token_that_no_header_can_carry_is_a_refusal(servers: HttpToolServers, scripted: ScriptedServer) -> None:
+    server = ToolServer("s", scripted.url, "bearer", "line\r\nX-Other: 1")
+
+    assert "could not be formed" in failure(servers, invocation(scripted.url, server))

@@ -1,8 +1,10 @@
 import boto3
 import pytest
 from botocore.credentials import Credentials
+from botocore.exceptions import CredentialRetrievalError
 
 from runtime.adapters.aws.signing import SigV4Signer
+from runtime.errors import RetryableError
 
 
 def session() -> boto3.Session:
@@ -46,6 +48,24 @@ class Renewed(boto3.Session):
 
     def get_credentials(self) -> Credentials:
         return Credentials(next(self.keys), "secret")
+
+
+class Without(boto3.Session):
+    """A session that finds no credentials, or fails to fetch them."""
+
+    def __init__(self, problem: Exception | None) -> None:
+        super().__init__(region_name="eu-west-1")
+        self.problem = problem
+
+    def get_credentials(self) -> None:
+        if self.problem:
+            raise self.problem
+
+
+@pytest.mark.parametrize("problem", [None, CredentialRetrievalError(provider="role", error_msg="timed out")])
+def test_without_credentials_nothing_is_sent_and_a_person_or_time_must_help(problem: Exception | None) -> None:
+    with pytest.raises(RetryableError):
+        SigV4Signer(Without(problem)).sign("GET", "https://tools.example/", {}, b"")
 
 
 def test_credentials_are_those_of_the_moment_of_each_request() -> None:

@@ -168,6 +168,16 @@ def test_a_call_whose_fate_stays_unknown_fails_and_says_that_it_may_be_running(d
     assert len(driver.calls()) == 3
 
 
+def test_a_server_that_does_not_exist_is_a_refusal(driver: Driver) -> None:
+    nobody = ToolServer("nobody", "http://nobody.invalid")
+
+    with pytest.raises(HandOverFailed):
+        driver.servers.manifest(nobody)
+    with pytest.raises(HandOverFailed):
+        driver.servers.invoke(Invocation(nobody, "http://nobody.invalid/call", {}, "key"), timeout_s=5)
+    assert driver.servers.notify([Notice(nobody, "/cancel_tool_call", {})]) == 0
+
+
 def test_notices_that_were_accepted_are_counted(driver: Driver) -> None:
     driver.plan("accept")
 

@@ -51,10 +51,11 @@ def failure(servers: HttpToolServers, one: Invocation, timeout_s: float = 5) -> 
 
 
 class raw_server:  # noqa: N801 - used like a function
-    """Sends bytes one at a time to whoever connects."""
+    """Sends bytes one at a time to whoever connects, with a pause before each."""
 
-    def __init__(self, answer: bytes) -> None:
+    def __init__(self, answer: bytes, pause_s: float = 0.02) -> None:
         self._answer = answer
+        self._pause_s = pause_s
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._stopped = threading.Event()
 
@@ -64,18 +65,24 @@ class raw_server:  # noqa: N801 - used like a function
 
     def __exit__(self, *_: object) -> None:
         self._stopped.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def _serve(self) -> None:
-        connection, _ = self._listener.accept()
-        with connection:
-            for byte in self._answer:
-                if self._stopped.wait(0.02):
-                    return
-                try:
-                    connection.send(bytes([byte]))
-                except OSError:
-                    return
+        while not self._stopped.is_set():
+            try:
+                connection, _ = self._listener.accept()
+                with connection:
+                    connection.recv(65_536)
+                    self._answer_slowly(connection)
+            except OSError:
+                continue
+
+    def _answer_slowly(self, connection: socket.socket) -> None:
+        for byte in self._answer:
+            if self._stopped.wait(self._pause_s):
+                return
+            connection.send(bytes([byte]))
 
 
 class closed_port:  # noqa: N801 - used like a function

@@ -38,7 +38,7 @@ class Got:
     method: str
     headers: dict[str, str]
     body: str
-    at_s: float
+    client_port: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _next_step(self, body: str) -> Step:
         headers = {name.lower(): value for name, value in self.headers.items()}
         with self.lock:
-            self.got[self.path].append(Got(self.command, headers, body, time.monotonic()))
+            self.got[self.path].append(Got(self.command, headers, body, self.client_address[1]))
             steps = self.plans.get(self.path) or [Step(404)]
             return steps.pop(0) if len(steps) > 1 else steps[0]
 

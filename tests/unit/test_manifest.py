@@ -126,6 +126,7 @@ def test_an_endpoint_on_the_configured_host_or_an_allowed_one_is_accepted(endpoi
         "https://user:secret@builds.example/call",
         "https://evil.example\\@builds.example/call",
         "https://builds.example:port/call",
+        "https://[builds.example/call",
         "//evil.example/call",
         "ftp://builds.example/call",
         "https://builds.example/ü",

@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
@@ -17,6 +17,9 @@ from runtime.adapters.http.addresses import AddressPolicy
 
 # Parts of a body that are sent under one look at the clock: about what a socket takes at once.
 _WRITE_BYTES = 4_096
+
+# Given host, port and the monotonic time until which to try, returns the host's addresses.
+Resolve = Callable[[str, int, float], list[str]]
 
 
 class AddressRefused(httpcore.ConnectError):
@@ -52,9 +55,10 @@ class Deadline(threading.local):
 class GuardedBackend(httpcore.NetworkBackend):
     """Connects to permitted addresses only: the address that was judged is the one connected to."""
 
-    def __init__(self, policy: AddressPolicy, deadline: Deadline) -> None:
+    def __init__(self, policy: AddressPolicy, deadline: Deadline, resolve: Resolve | None = None) -> None:
         self._policy = policy
         self._deadline = deadline
+        self._resolve = resolve or resolved
         self._network = httpcore.SyncBackend()
 
     def connect_tcp(
@@ -72,7 +76,7 @@ class GuardedBackend(httpcore.NetworkBackend):
             NameUnknown: it has no address at all.
         """
         until = time.monotonic() + self._deadline.left(timeout)
-        addresses = [each for each in _resolve(host, port, until) if self._policy.permits(each)]
+        addresses = [each for each in self._resolve(host, port, until) if self._policy.permits(each)]
         if not addresses:
             raise AddressRefused("no address of the host is allowed")
         for address in addresses[:-1]:
@@ -142,8 +146,12 @@ def _left(until: float) -> float:
     return left
 
 
-def _resolve(host: str, port: int, until: float) -> list[str]:
-    """Return the host's addresses. In a thread, because the resolver knows no time limit."""
+def resolved(host: str, port: int, until: float) -> list[str]:
+    """Return the host's addresses. In a thread, because the resolver knows no time limit.
+
+    Raises:
+        NameUnknown: it has none.
+    """
     with suppress(ValueError):
         return [str(ip_address(host.strip("[]")))]
     answers: queue.SimpleQueue[list[str] | OSError] = queue.SimpleQueue()
