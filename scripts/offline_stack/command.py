@@ -83,6 +83,8 @@ def _environment(stack: OfflineStack, arguments: argparse.Namespace) -> int:
         print("unset AWS_PROFILE AWS_SESSION_TOKEN")
         for name, value in environment.items():
             print(f"export {name}={shlex.quote(value)}")
+        # Version 1 replaces the endpoint of SQS before it looks at the environment (aws/aws-cli, issue 8737).
+        CONSOLE.print('AWS CLI 1.x ignores AWS_ENDPOINT_URL for sqs: add --endpoint-url "$AWS_ENDPOINT_URL" there')
     return 0
 
 
