@@ -67,6 +67,9 @@ def start(supervisor: Supervisor, temporary: Path, log: Path, launch: Sequence[s
             BIND_HOST="127.0.0.1",
             MINISTACK_HOST="127.0.0.1",
             MINISTACK_REGION=REGION,
+            # Both listen on every interface, the first on a fixed port.
+            IOT_MTLS_ENABLED="0",
+            SFTP_ENABLED="0",
             STATE_DIR=str(temporary / "state"),
             S3_DATA_DIR=str(temporary / "s3"),
         ),

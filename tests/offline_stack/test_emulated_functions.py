@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
+import psutil
 import pytest
 
 from scripts.offline_stack import emulator
-from scripts.offline_stack.supervisor import Supervisor
+from scripts.offline_stack.supervisor import Piece, Supervisor
 from tests.offline_stack.function_code import zipped
 
 if TYPE_CHECKING:
@@ -35,21 +36,25 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def functions(logs: Path) -> "Iterator[LambdaClient]":
+def running(logs: Path) -> Iterator[Piece]:
     supervisor = Supervisor()
-    running = emulator.start(supervisor, logs / "tmp", logs / "emulator.log")
     try:
-        client = boto3.client("lambda", **emulator.client_settings(emulator.endpoint_of(running)))
-        client.create_function(
-            FunctionName="told",
-            Runtime="python3.13",
-            Role="arn:aws:iam::000000000000:role/any",
-            Handler="told.handler",
-            Code={"ZipFile": zipped("told.py", FUNCTION)},
-        )
-        yield client
+        yield emulator.start(supervisor, logs / "tmp", logs / "emulator.log")
     finally:
         supervisor.stop_children()
+
+
+@pytest.fixture(scope="module")
+def functions(running: Piece) -> "LambdaClient":
+    client = boto3.client("lambda", **emulator.client_settings(emulator.endpoint_of(running)))
+    client.create_function(
+        FunctionName="told",
+        Runtime="python3.13",
+        Role="arn:aws:iam::000000000000:role/any",
+        Handler="told.handler",
+        Code={"ZipFile": zipped("told.py", FUNCTION)},
+    )
+    return client
 
 
 def invoke(functions: "LambdaClient", **event: object) -> dict[str, Any]:
@@ -60,6 +65,17 @@ def invoke(functions: "LambdaClient", **event: object) -> dict[str, Any]:
 
 def recorded(logs: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (logs / emulator.INVOCATIONS).read_text().splitlines()]
+
+
+def test_nothing_listens_for_other_machines(running: Piece) -> None:
+    with urllib.request.urlopen(f"{emulator.endpoint_of(running)}/_ministack/ready"):  # noqa: S310  our own
+        listening = [
+            connection.laddr
+            for connection in psutil.Process(running.identity.pid).net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        ]
+
+    assert listening == [("127.0.0.1", running.port)]
 
 
 def test_an_invocation_is_recorded_when_it_opens_and_when_it_closes(functions: "LambdaClient", logs: Path) -> None:
