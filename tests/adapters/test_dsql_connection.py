@@ -139,6 +139,15 @@ def test_a_transaction_is_one_exchange_however_many_statements_it_has(
     assert len(wire.statements) == 9
 
 
+def test_a_statement_is_prepared_once_however_large_its_numbers_are(
+    connection: DsqlConnection, wire: WireCounter
+) -> None:
+    statement = "SELECT * FROM accounts WHERE balance = %s AND balance = ANY(%b::bigint[])"
+    for number in (1, 70_000, 5_000_000_000):
+        connection.read([Statement(statement, (number, [number]))])
+    assert sum("FROM accounts" in text for text in wire.parsed) == 1
+
+
 def test_results_come_in_the_order_of_the_statements_with_their_counts(connection: DsqlConnection) -> None:
     raised, missed, read = connection.write(
         [RAISE_A, Statement("UPDATE accounts SET balance = 0 WHERE id = %s", ("nobody",)), *READ]
