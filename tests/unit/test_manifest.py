@@ -178,6 +178,12 @@ def test_a_schema_no_call_could_be_checked_against_refuses_the_set(schema: dict[
     assert found.faults[0].startswith('inputSchema of "run_build"')
 
 
+def test_a_schema_elsewhere_is_not_looked_for() -> None:
+    found = judged(tool(inputSchema={"type": "object", "$ref": "https://evil.example/schema.json"}))
+
+    assert found.faults == ('inputSchema of "run_build" refers to another document',)
+
+
 def test_a_schema_may_refer_to_its_own_parts() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}
 
