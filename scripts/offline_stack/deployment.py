@@ -1,6 +1,7 @@
 """The real CDK command line tool against the emulator: `cdk bootstrap`, `cdk synth`, `cdk deploy`."""
 
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,7 @@ class Deployment:
 
     def synthesize(self) -> None:
         """Run the app: code, layers and template end up below `folder`."""
+        shutil.rmtree(self._assembly, ignore_errors=True)  # the CDK never removes the assets of earlier runs
         options = [word for name, value in self.context.items() for word in ("--context", f"{name}={value}")]
         self._run("synth", ["synth", "--quiet", "--output", str(self._assembly), *options], ROOT)
 
