@@ -73,7 +73,11 @@ def _show(outcomes: Sequence[Outcome], console: Console) -> None:
 
 def _run(*command: str | Path) -> bool:
     sys.stdout.flush()
-    return subprocess.run([str(word) for word in command], env=tool_environment(), check=False).returncode == 0
+    environment = {
+        **tool_environment(),
+        "COVERAGE_FILE": str(BUILD / "coverage"),
+    }  # not where another run writes its own
+    return subprocess.run([str(word) for word in command], env=environment, check=False).returncode == 0
 
 
 def _tool(name: str) -> Path:
