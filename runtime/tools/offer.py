@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.exceptions import best_match
 from jsonschema.protocols import Validator
+from referencing.exceptions import Unresolvable
 
 from runtime.draft import Draft
 from runtime.model.calls import Call, CallTarget
@@ -69,8 +70,8 @@ class Offer:
         """Return what is wrong with these arguments by the tool's schema, or None."""
         try:
             error = best_match(self.validators[name].iter_errors(dict(arguments)))
-        except SchemaError:
-            return None
+        except (RecursionError, Unresolvable):
+            return "they cannot be checked against the tool's schema; make them simpler"
         return None if error is None else f"{error.json_path}: {error.message}"[:500]
 
 

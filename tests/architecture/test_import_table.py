@@ -35,7 +35,7 @@ RULES = {
     "runtime.model": Rule(("runtime.model",)),
     "runtime.errors": Rule(()),
     "runtime.ports": Rule(("runtime.model", "runtime.errors")),
-    "runtime.tools": Rule(("runtime",), third_party("jsonschema"), except_for=EDGES),
+    "runtime.tools": Rule(("runtime",), third_party("jsonschema", "referencing"), except_for=EDGES),
     "runtime.wire": Rule(("runtime",), third_party("pydantic"), except_for=("runtime.adapters", "runtime.wiring")),
     "runtime.settings": Rule(("runtime.model",), third_party("pydantic")),
     # Where bodies from outside become messages: the only places of the core that know the wire.

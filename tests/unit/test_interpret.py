@@ -113,6 +113,15 @@ def test_arguments_that_do_not_fit_the_schema_are_refused() -> None:
     assert "'soon' is not of type 'integer'" in refusal_of(interpreted(calls("run_build", {"seconds": "soon"})))
 
 
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#/$defs/none"}, {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}]
+)
+def test_a_schema_that_cannot_be_applied_is_told_and_ends_nothing(schema: dict[str, object]) -> None:
+    odd = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("odd", schema)),))], ())
+    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": 1}), odd, NOW_MS)
+    assert "cannot be checked" in refusal_of(draft)
+
+
 def test_an_unknown_tool_costs_one_more_completion() -> None:
     assert 'no tool named "fly"' in refusal_of(interpreted(calls("fly", {})))
 
