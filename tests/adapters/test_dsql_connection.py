@@ -1,26 +1,21 @@
-"""DSQL's manners, met over a real connection: losses, conflicts, refusals, and what each costs at the wire."""
+"""DSQL's manners, met over a real connection: losses, refusals, and what each costs at the wire."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-import boto3
 import psycopg
 import pytest
 from botocore.exceptions import NoCredentialsError
 from psycopg import errors as psycopg_errors
 
 from runtime.adapters.aws import dsql_connection
-from runtime.adapters.aws.dsql_connection import TRIES, DsqlConnection, Statement
-from runtime.adapters.aws.dsql_endpoint import Endpoint, libpq_options, token_source
+from runtime.adapters.aws.dsql_connection import DsqlConnection, Statement
 from runtime.adapters.memory.clock import ManualClock
 from runtime.errors import Misconfigured, OutcomeUnknown, PermanentError, RetryableError, RuntimeProblem, Unavailable
 from scripts.offline_stack.throwaway import DsnFactory
+from tests.support.accounts import RAISE_A, READ, balances, with_accounts
 from tests.support.dsql import connection_to, endpoint_of
 from tests.support.wire_counter import WireCounter, counting
-
-READ = [Statement("SELECT balance FROM accounts ORDER BY id")]
-RAISE_A = Statement("UPDATE accounts SET balance = balance + 1 WHERE id = %s", ("a",))
 
 
 @dataclass
@@ -34,35 +29,6 @@ class Tokens:
         return f"token {self.made}"
 
 
-@dataclass
-class Holder:
-    """Somebody who holds account a, so that everybody else's write of it conflicts."""
-
-    connection: psycopg.Connection[psycopg.rows.TupleRow]
-
-    def hold(self) -> None:
-        self.connection.execute("UPDATE accounts SET balance = 100 WHERE id = 'a'")
-
-    def let_go(self) -> None:
-        self.connection.rollback()
-
-
-class ClockOfAHolder(ManualClock):
-    """Lets the account go at the given wait, which is how a test knows that there were as many conflicts."""
-
-    def __init__(self, holder: Holder, let_go_at: int) -> None:
-        super().__init__()
-        self._holder = holder
-        self._let_go_at = let_go_at
-        self.waits_s: list[float] = []
-
-    def sleep(self, seconds: float) -> None:
-        super().sleep(seconds)
-        self.waits_s.append(seconds)
-        if len(self.waits_s) == self._let_go_at:
-            self._holder.let_go()
-
-
 class CutShort(list[Statement]):
     """Statements during which somebody loses patience."""
 
@@ -73,11 +39,7 @@ class CutShort(list[Statement]):
 
 @pytest.fixture
 def dsn(fresh_dsn: DsnFactory) -> str:
-    made = fresh_dsn()
-    with psycopg.connect(made, autocommit=True) as connection:
-        connection.execute("CREATE TABLE accounts (id text PRIMARY KEY, balance bigint)")
-        connection.execute("INSERT INTO accounts VALUES ('a', 1), ('b', 1)")
-    return made
+    return with_accounts(fresh_dsn())
 
 
 @pytest.fixture
@@ -102,18 +64,6 @@ def connection(dsn: str, wire: WireCounter, tokens: Tokens, clock: ManualClock) 
     made = connection_to(dsn, port=wire.port, clock=clock, token=tokens)
     yield made
     made.close()
-
-
-@pytest.fixture
-def holder(dsn: str) -> Iterator[Holder]:
-    with psycopg.connect(dsn) as connection:
-        yield Holder(connection)
-        connection.rollback()
-
-
-def balances(dsn: str) -> list[int]:
-    with psycopg.connect(dsn) as connection:
-        return [row[0] for row in connection.execute("SELECT balance FROM accounts ORDER BY id")]
 
 
 def test_nothing_is_connected_before_the_first_transaction_and_one_connection_is_kept(
@@ -269,59 +219,6 @@ def test_missing_credentials_are_a_matter_of_configuration(dsn: str, clock: Manu
         connection_to(dsn, clock=clock, token=no_token).read(READ)
 
 
-def test_a_write_that_conflicts_three_times_is_written_once_after_growing_waits(
-    dsn: str, wire: WireCounter, holder: Holder
-) -> None:
-    clock = ClockOfAHolder(holder, let_go_at=3)
-    connection = connection_to(dsn, port=wire.port, clock=clock)
-    holder.hold()
-
-    connection.write([Statement("INSERT INTO accounts VALUES ('c', 1)"), RAISE_A])
-    connection.close()
-
-    assert balances(dsn) == [2, 1, 1]
-    assert wire.connections == 1
-    assert clock.waits_s == sorted(clock.waits_s)
-    assert 0.025 <= clock.waits_s[0] <= 0.05
-    assert 0.1 <= clock.waits_s[2] <= 0.2
-
-
-def test_a_write_that_conflicts_every_time_is_unavailable_and_writes_nothing(dsn: str, holder: Holder) -> None:
-    clock = ClockOfAHolder(holder, let_go_at=TRIES)
-    connection = connection_to(dsn, clock=clock)
-    holder.hold()
-
-    with pytest.raises(Unavailable):
-        connection.write([Statement("INSERT INTO accounts VALUES ('c', 1)"), RAISE_A])
-    holder.let_go()
-
-    assert len(clock.waits_s) == TRIES - 1
-    assert balances(dsn) == [1, 1]
-    connection.write([RAISE_A])
-    connection.close()
-    assert balances(dsn) == [2, 1]
-
-
-def test_a_conflict_that_shows_at_commit_repeats_the_whole_transaction_on_the_same_connection(
-    connection: DsqlConnection, wire: WireCounter, dsn: str
-) -> None:
-    wire.fates += ["conflict"] * 3
-
-    assert connection.write([RAISE_A, RAISE_A])[1].count == 1
-
-    assert balances(dsn) == [3, 1]
-    assert (wire.connections, wire.exchanges, len(wire.statements)) == (1, 4, 8)
-
-
-def test_five_conflicts_at_commit_end_as_unavailable(connection: DsqlConnection, wire: WireCounter, dsn: str) -> None:
-    wire.fates += ["conflict"] * TRIES
-
-    with pytest.raises(Unavailable):
-        connection.write([RAISE_A])
-
-    assert balances(dsn) == [1, 1]
-
-
 @pytest.mark.parametrize(
     ("statement", "meaning"),
     [
@@ -363,21 +260,3 @@ def test_a_statement_alone_needs_no_transaction_around_it(connection: DsqlConnec
     assert connection.run_alone(Statement("CREATE TABLE IF NOT EXISTS more (id text PRIMARY KEY)")) == []
     assert connection.run_alone(Statement("SELECT %s::text", ("x",))) == [("x",)]
     assert wire.exchanges == 2
-
-
-def test_tls_is_verified_to_the_name_against_roots_that_exist() -> None:
-    options = libpq_options(Endpoint("cluster.dsql.eu-central-1.on.aws", "infinity_slice"))
-
-    assert options["sslmode"] == "verify-full"
-    assert options["sslnegotiation"] == "direct"
-    assert "Amazon Root CA 1" in Path(options["sslrootcert"]).read_text()
-
-
-@pytest.mark.parametrize(("user", "action"), [("infinity_slice", "DbConnect"), ("admin", "DbConnectAdmin")])
-def test_a_token_is_signed_for_the_host_and_for_the_right_of_the_user(user: str, action: str) -> None:
-    session = boto3.Session("AKIAEXAMPLE", "secret", region_name="eu-central-1")
-
-    token = token_source(session.client("dsql"), Endpoint("cluster.example", user))()
-
-    assert token.startswith("cluster.example/?")
-    assert f"Action={action}&" in token
