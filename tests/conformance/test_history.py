@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Protocol, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from runtime.adapters.aws.dsql_connection import DsqlConnection
-from runtime.adapters.memory.history import MemoryHistory
 from runtime.errors import FenceLost, OutcomeUnknown, PermanentError, RuntimeProblem
 from runtime.model.calls import LIVE_STATES, CallState
 from runtime.model.entries import AssistantText, Entry, ToolCall
@@ -19,66 +17,9 @@ from runtime.model.messages import MessageKey
 from runtime.model.threads import Commit, GaveUp, Person, Thread, ThreadRow, TokensOfDay, Wanted, after
 from runtime.ports import History
 from scripts.offline_stack.throwaway import DsnFactory
-from tests.support.dsql import connection_to, endpoint_of, history_on, migrated
+from tests.conformance.history_stores import DsqlStore, MemoryStore, Store
+from tests.support.dsql import migrated
 from tests.support.history_values import KEY, NOTHING_ELSE, call, commit_to, first_commits, said
-from tests.support.wire_counter import counting
-
-
-class Store(Protocol):
-    """A place for history, and views on it as different slices have them."""
-
-    def open(self) -> History: ...
-
-    def open_losing_a_reply(self, *, committed: bool) -> History:
-        """A view whose next commit gets no reply, having happened or not."""
-
-
-class MemoryStore:
-    def __init__(self) -> None:
-        self._history = MemoryHistory()
-
-    def open(self) -> History:
-        return self._history
-
-    def open_losing_a_reply(self, *, committed: bool) -> History:
-        return LosingReplies(self._history, committed=committed)
-
-
-class LosingReplies:
-    """A memory has no reply to lose: this is how one is lost for it."""
-
-    def __init__(self, history: History, *, committed: bool) -> None:
-        self._history = history
-        self._committed = committed
-
-    def load(self, thread_id: str, wanted: Wanted) -> Thread:
-        return self._history.load(thread_id, wanted)
-
-    def commit(self, commit: Commit) -> None:
-        if self._committed:
-            self._history.commit(commit)
-        raise OutcomeUnknown("the reply was lost")
-
-
-class DsqlStore:
-    def __init__(self, dsn: str, stack: ExitStack) -> None:
-        self._dsn = dsn
-        self._stack = stack
-
-    def open(self) -> History:
-        return history_on(self._closing(connection_to(self._dsn)))
-
-    def open_losing_a_reply(self, *, committed: bool) -> History:
-        endpoint = endpoint_of(self._dsn)
-        wire = self._stack.enter_context(counting(endpoint.host, endpoint.port))
-        history = history_on(self._closing(connection_to(self._dsn, port=wire.port)))
-        history.load("any thread", NOTHING_ELSE)
-        wire.fates.append("lost after" if committed else "lost before")
-        return history
-
-    def _closing(self, connection: DsqlConnection) -> DsqlConnection:
-        self._stack.callback(connection.close)
-        return connection
 
 
 @pytest.fixture(scope="module")
