@@ -45,6 +45,17 @@ class DyingConnection:
 
 
 @dataclass
+class StutteringConnection:
+    """A connection that loses every first answer, and so runs every statement twice."""
+
+    inner: DsqlConnection
+
+    def run_alone(self, statement: Statement) -> list[Row]:
+        self.inner.run_alone(statement)
+        return self.inner.run_alone(statement)
+
+
+@dataclass
 class RecordingConnection:
     """A database that knows IAM, which no PostgreSQL does: it has the role already, and the mapping or not."""
 
@@ -109,6 +120,11 @@ def test_a_deployment_that_died_anywhere_is_finished_by_the_next_one(fresh_dsn: 
         with closing(connection_to(dsn)) as connection:
             migrate(connection, "infinity", ManualClock())
         assert _columns_and_keys(dsn) == _columns_and_keys(complete)
+
+
+def test_a_statement_whose_answer_was_lost_may_run_twice(connection: DsqlConnection) -> None:
+    assert migrate(StutteringConnection(connection), "infinity", SystemClock()) == 0
+    assert migrate(connection, "infinity", SystemClock()) == SCHEMA_VERSION
 
 
 def test_an_older_version_of_the_code_leaves_a_newer_schema_as_it_is(connection: DsqlConnection, dsn: str) -> None:
