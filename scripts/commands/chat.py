@@ -25,6 +25,7 @@ def main(words: Sequence[str]) -> int:
         target = choose_target(arguments)
         reader = OutputReader(target.sqs, target.output_queue_url, arguments.thread)
         if arguments.text is not None:
+            show_backlog(reader, console)
             say(target, arguments.thread, arguments.text)
             return 0 if follow_turn(reader, console, arguments.wait) else 1
         converse(target, arguments.thread, reader, console)
@@ -37,6 +38,13 @@ def main(words: Sequence[str]) -> int:
 def say(target: Target, thread_id: str, text: str) -> None:
     """Send one text of the user. Raises: MessageError; botocore's errors as they are."""
     send(target.sqs, target.input_queue_url, TextMessage(thread_id, text))
+
+
+def show_backlog(reader: OutputReader, console: Console) -> None:
+    """Show what lies there from earlier, or the end of an old turn would be taken for that of the next."""
+    while outputs := reader.read():
+        for output in outputs:
+            console.print(render(output))
 
 
 def follow_turn(reader: OutputReader, console: Console, wait_s: float) -> bool:
