@@ -1,0 +1,137 @@
+"""A PostgreSQL endpoint in front of another, without TLS: it knows where transactions begin and are committed.
+
+A transaction that may write is a commit, any other a load. The end of one is its COMMIT being done at the server.
+"""
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from typing import BinaryIO
+
+from scripts.offline_stack.interposers.watch import Exchange, Watch
+
+HOST = "127.0.0.1"
+LOAD, COMMIT = Exchange("load"), Exchange("commit")
+COMMIT_IS_DONE = (b"C", b"COMMIT\0")  # CommandComplete, and what was completed (PostgreSQL manual, "Message Formats")
+
+
+class DatabaseEndpoint:
+    """Listens on a free port of 127.0.0.1 for the database on `service_port`, from `start` to `close`."""
+
+    def __init__(self, service_port: int, watch: Watch) -> None:
+        self._service_port = service_port
+        self._watch = watch
+        self._listener = socket.create_server((HOST, 0), backlog=128)
+        self.port: int = self._listener.getsockname()[1]
+
+    def start(self) -> None:
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Accept nothing more. Connections that are open end when one of their sides ends them."""
+        _close(self._listener)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._open, args=(client,), daemon=True).start()
+
+    def _open(self, client: socket.socket) -> None:
+        try:
+            server = socket.create_connection((HOST, self._service_port))
+        except OSError:
+            _close(client)
+            return
+        for each in (client, server):
+            # Small messages follow each other here: waiting to fill a packet would cost 40 ms per transaction.
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _Session(client, server, self._watch, self.port).run()
+
+
+class _Session:
+    """One connection, a thread for each direction. Either of them ends both."""
+
+    def __init__(self, client: socket.socket, server: socket.socket, watch: Watch, own_port: int) -> None:
+        self._client = client
+        self._server = server
+        self._watch = watch
+        self._process = watch.client_of(client.getpeername()[1], own_port)
+        self._transaction: Exchange | None = None
+
+    def run(self) -> None:
+        answers = threading.Thread(target=self._until_closed, args=(self._pass_answers,), daemon=True)
+        answers.start()
+        self._until_closed(self._pass_requests)
+        answers.join()
+
+    def _until_closed(self, direction: Callable[[], None]) -> None:
+        with contextlib.suppress(OSError, EOFError):
+            direction()
+        _close(self._client)
+        _close(self._server)
+
+    def _pass_requests(self) -> None:
+        with self._client.makefile("rb") as frames:
+            length = _exactly(frames, 4)
+            self._server.sendall(length + _exactly(frames, _number(length) - 4))  # the start-up message has no type
+            while True:
+                kind, payload = _frame(frames)
+                begun = _begun_by(kind, payload)
+                if begun is not None:
+                    self._transaction = begun
+                    if self._watch.see(begun, "arrived", self._process):
+                        return
+                self._server.sendall(_bytes(kind, payload))
+
+    def _pass_answers(self) -> None:
+        with self._server.makefile("rb") as frames:
+            while True:
+                kind, payload = _frame(frames)
+                done = self._transaction if (kind, payload) == COMMIT_IS_DONE else None
+                if done is not None and self._watch.see(done, "answered", self._process):
+                    return
+                self._client.sendall(_bytes(kind, payload))
+
+
+def _begun_by(kind: bytes, payload: bytes) -> Exchange | None:
+    """What a message of the client begins; None when it begins no transaction."""
+    match kind:
+        case b"P":  # Parse: a name, the statement, types of parameters
+            _, statement, _ = payload.split(b"\0", 2)
+        case b"Q":  # Query
+            statement = payload
+        case _:
+            return None
+    if not statement.startswith(b"BEGIN"):
+        return None
+    return LOAD if b"READ ONLY" in statement else COMMIT
+
+
+def _frame(frames: BinaryIO) -> tuple[bytes, bytes]:
+    kind = _exactly(frames, 1)
+    return kind, _exactly(frames, _number(_exactly(frames, 4)) - 4)
+
+
+def _bytes(kind: bytes, payload: bytes) -> bytes:
+    return kind + struct.pack("!I", len(payload) + 4) + payload
+
+
+def _exactly(frames: BinaryIO, size: int) -> bytes:
+    read = frames.read(size)
+    if len(read) < size:
+        raise EOFError
+    return read
+
+
+def _number(four_bytes: bytes) -> int:
+    return int.from_bytes(four_bytes, "big")
+
+
+def _close(open_socket: socket.socket) -> None:
+    # Shut down too: a thread that waits in it would wait for ever.
+    with contextlib.suppress(OSError):
+        open_socket.shutdown(socket.SHUT_RDWR)
+    open_socket.close()
