@@ -1,0 +1,160 @@
+"""`scripts/redrive`: put messages that were given up back on the input queue, under the identity they had.
+
+The console's redrive gives every message a new SQS id. A message without an id of its own is known by that id, so it
+would be taken for a new one and could be answered twice. This writes the old id into the body first. Nothing else of it
+changes; what was handled meanwhile is recognised and dropped. Bodies that nobody can read are left where they are.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.table import Table
+
+from scripts.commands.target import Target, TargetError, add_target_options, choose_target
+
+if TYPE_CHECKING:
+    from types_boto3_sqs.client import SQSClient
+    from types_boto3_sqs.type_defs import MessageTypeDef
+
+# Time for one run to move what it has received; a run that dies gives it back after this.
+HELD_S = 300
+RECEIVE_LIMIT = 10
+
+Fate = Literal["put back", "would be put back", "left: malformed", "deleted: malformed"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message of the dead-letter queue. `reason` is set when it was parked as unreadable."""
+
+    message_id: str
+    handle: str
+    thread_id: str
+    body: str
+    reason: str | None
+
+    @property
+    def body_with_identity(self) -> str:
+        """The body, with the message's first SQS id in it unless it names its own."""
+        fields = json.loads(self.body)
+        if fields.get("message_id") is not None:
+            return self.body
+        return json.dumps({**fields, "message_id": self.message_id})
+
+    @property
+    def deduplication_id(self) -> str:
+        """The same for every try to put this one back, so that a run which died is repeated without harm."""
+        return hashlib.sha256(json.dumps(["redrive", self.message_id]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    dry_run: bool
+    delete_malformed: bool
+    limit: int
+
+
+def main(words: Sequence[str]) -> int:
+    """Move what the words of the command line ask for. Returns the exit status."""
+    arguments = _parser().parse_args(words)
+    options = Options(arguments.dry_run, arguments.delete_malformed, arguments.limit)
+    try:
+        fates = list(redrive(choose_target(arguments), options))
+    except (TargetError, BotoCoreError, ClientError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    _show(fates)
+    return 0
+
+
+def redrive(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate]]:
+    """Go through the dead-letter queue once, each thread in its order; yield what became of each message.
+
+    A message is deleted there only after the input queue has it: one that is sent twice is recognised, one that is
+    lost is not.
+    """
+    url = target.outputs["InputDeadLetterQueueUrl"]
+    kept: list[DeadLetter] = []
+    seen = 0
+    try:
+        while seen < options.limit and (letters := _receive(target.sqs, url, options.limit - seen)):
+            seen += len(letters)
+            for letter in letters:
+                fate = _fate(letter, options)
+                if fate == "put back":
+                    _put_back(target, letter)
+                if fate in ("put back", "deleted: malformed"):
+                    target.sqs.delete_message(QueueUrl=url, ReceiptHandle=letter.handle)
+                else:
+                    kept.append(letter)
+                yield letter, fate
+    finally:
+        for letter in kept:
+            target.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=letter.handle, VisibilityTimeout=0)
+
+
+def _fate(letter: DeadLetter, options: Options) -> Fate:
+    if letter.reason is not None:
+        return "deleted: malformed" if options.delete_malformed and not options.dry_run else "left: malformed"
+    return "would be put back" if options.dry_run else "put back"
+
+
+def _receive(sqs: "SQSClient", url: str, limit: int) -> list[DeadLetter]:
+    answer = sqs.receive_message(
+        QueueUrl=url,
+        MaxNumberOfMessages=min(limit, RECEIVE_LIMIT),
+        VisibilityTimeout=HELD_S,
+        MessageSystemAttributeNames=["MessageGroupId"],
+        MessageAttributeNames=["reason"],
+        WaitTimeSeconds=1,
+    )
+    return [_letter(message) for message in answer.get("Messages", [])]
+
+
+def _letter(message: "MessageTypeDef") -> DeadLetter:
+    attribute = message.get("MessageAttributes", {}).get("reason")
+    reason = attribute.get("StringValue") if attribute else None
+    thread_id = message["Attributes"]["MessageGroupId"]
+    return DeadLetter(message["MessageId"], message["ReceiptHandle"], thread_id, message["Body"], reason)
+
+
+def _put_back(target: Target, letter: DeadLetter) -> None:
+    target.sqs.send_message(
+        QueueUrl=target.input_queue_url,
+        MessageBody=letter.body_with_identity,
+        MessageGroupId=letter.thread_id,
+        MessageDeduplicationId=letter.deduplication_id,
+    )
+
+
+def _show(fates: Sequence[tuple[DeadLetter, Fate]]) -> None:
+    console = Console()
+    if not fates:
+        console.print("The dead-letter queue is empty.")
+        return
+    table = Table("thread", "message", "what became of it", "why it could not be read")
+    for letter, fate in fates:
+        table.add_row(letter.thread_id, letter.message_id, fate, letter.reason or "")
+    console.print(table)
+    if any(fate == "left: malformed" for _, fate in fates):
+        console.print(
+            "What is behind a malformed message of its thread comes next time: --delete-malformed removes it."
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scripts/redrive", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what lies there")
+    parser.add_argument("--delete-malformed", action="store_true", help="delete bodies that nobody can read")
+    parser.add_argument("--limit", type=int, default=10_000, metavar="N", help="at most so many messages")
+    add_target_options(parser)
+    return parser
