@@ -26,17 +26,22 @@ def handle_group(
     try:
         result = _with_fresh_starts(thread_id, deliveries, run)
     except RefusedTogether:
+        _ended_alive(thread_id, run)
         first = handle_group(thread_id, deliveries[:1], environment, deadline_ms)
         return replace(first, returned=(*first.returned, *deliveries[1:]))
     except RetryableError as error:
         result = _later(thread_id, deliveries, error, run)
-    if receive_count >= environment.settings.mark_from_receive:
-        _ended_alive(thread_id, run)
+    _ended_alive(thread_id, run)
     return result
 
 
 def _ended_alive(thread_id: str, run: Run) -> None:
-    """Clear the mark of deaths, whatever the outcome. If that fails, one death too many is counted, of several."""
+    """Clear the mark of deaths after any attempt that came to an end, or the next one here would take it for a death.
+
+    If that fails, one death too many is counted, of several.
+    """
+    if run.receive_count < run.settings.mark_from_receive:
+        return
     try:
         run.ports.receipts.mark(thread_id, None)
     except RetryableError as error:
@@ -49,6 +54,7 @@ def _with_fresh_starts(thread_id: str, deliveries: Sequence[Delivery], run: Run)
             result = run_slice(thread_id, deliveries, run)
         except StartAgain as overtaken:
             logger.warning("slice starts again", extra={"thread_id": thread_id, "code": overtaken.code})
+            _ended_alive(thread_id, run)
         else:
             _log_finished(thread_id, result)
             return result

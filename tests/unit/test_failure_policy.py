@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from runtime.errors import Misconfigured, ModelUnavailable, PermanentError, Unavailable
+from runtime.errors import (
+    FenceLost,
+    Misconfigured,
+    ModelUnavailable,
+    OutcomeUnknown,
+    PermanentError,
+    Unavailable,
+)
 from runtime.giving_up import back_off_s
 from runtime.model.entries import Entry, ToolResult
 from runtime.model.turns import Completion, ModelRequest, TextBlock
@@ -104,6 +111,24 @@ def test_a_database_that_refuses_commits_for_many_receives_withholds_nothing() -
     away[0] = False
     live_through(world)
     assert withheld(world) == [None]
+
+
+@pytest.mark.parametrize("error", [OutcomeUnknown(), FenceLost()])
+def test_an_attempt_that_starts_again_is_no_death(error: BaseException) -> None:
+    world = World(lambda _: says("Hello."), deaths_before_withholding=2, mark_from_receive=1)
+    failures = iter([True, True, True, False, False])
+    world.put_in(history=Failing(world.ports.history, "commit", error, lambda: next(failures)))
+    world.say("hello")
+    live_through(world, 2)
+    assert [(entry.body.kind, entry.withheld) for entry in world.entries] == [("user", None), ("assistant", None)]
+
+
+def test_looking_for_the_one_that_is_refused_is_no_death() -> None:
+    world = World([PermanentError(), says("Fine."), says("Fine.")], deaths_before_withholding=1, mark_from_receive=1)
+    for text in ("a", "b"):
+        world.say(text)
+    live_through(world, 2)
+    assert withheld(world) == [None, None]
 
 
 def test_an_outage_of_the_model_withholds_nothing_and_goes_on_by_itself() -> None:
