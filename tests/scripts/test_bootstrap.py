@@ -35,7 +35,7 @@ def test_a_command_explains_itself_from_any_folder(command: str, tmp_path: Path)
     assert f"usage: scripts/{command}" in shown.stdout
 
 
-def test_a_python_without_what_is_needed_is_told_what_to_install(tmp_path: Path) -> None:
+def test_a_failed_step_says_whether_the_network_was_to_blame(tmp_path: Path) -> None:
     log = tmp_path / "pip.log"
     log.write_text("NewConnectionError: [Errno -3] Temporary failure in name resolution\nERROR: no matching version\n")
     assert "check the network" in bootstrap._failure("Python packages", log)
@@ -57,3 +57,17 @@ def test_what_the_layer_ships_is_what_is_tested_here() -> None:
         return {line.split()[0] for line in path.read_text().splitlines() if line and line[0].isalnum()}
 
     assert pins(bootstrap.ROOT / "runtime" / "requirements.txt") <= pins(bootstrap.ROOT / "requirements.txt")
+
+
+def test_a_python_that_is_too_old_says_so_where_no_newer_one_is_found() -> None:
+    program = "import sys; sys.version_info = (3, 9, 1); from scripts.bootstrap import ensure_environment as e; e()"
+    refused = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=bootstrap.ROOT,
+        env={"PATH": ""},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert refused.returncode == 1
+    assert refused.stderr == "error: Python 3.11 or newer is needed; this is 3.9.1 and no newer one is on PATH\n"

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from scripts.demonstration.evidence import Invocation, StoredEntry, read_invocations, read_requests
+from scripts.demonstration.evidence import Invocation, StoredEntry, count_running, read_invocations, read_requests
 
 
 def log(path: Path, *lines: dict[str, object], unfinished: str = "") -> Path:
@@ -11,8 +11,9 @@ def log(path: Path, *lines: dict[str, object], unfinished: str = "") -> Path:
     return path
 
 
-def line(what: str, time: float, request_id: str, function: str = "Slice-1") -> dict[str, object]:
-    return {"what": what, "time": time, "function": function, "request_id": request_id, "source": "sqs"}
+def line(what: str, time: float, request_id: str, function: str = "Slice-1", outcome: str = "ok") -> dict[str, object]:
+    names = {"what": what, "time": time, "function": function, "request_id": request_id, "source": "sqs"}
+    return {**names, "outcome": outcome} if what == "closed" else names
 
 
 def test_invocations_that_overlap_are_told_apart_by_their_request(tmp_path: Path) -> None:
@@ -39,6 +40,17 @@ def test_what_began_earlier_or_belongs_to_another_function_is_left_out(tmp_path:
         line("closed", 3.0, "other", "Migrate-1"),
     )
     assert read_invocations(path, {"Slice-1": "slice"}, since=1.5) == []
+
+
+def test_an_invocation_whose_process_died_is_known_as_failed(tmp_path: Path) -> None:
+    path = log(tmp_path / "invocations.jsonl", line("opened", 1.0, "a"), line("closed", 2.0, "a", outcome="error"))
+    assert [run.failed for run in read_invocations(path, {"Slice-1": "slice"}, since=0)] == [True]
+
+
+def test_what_has_begun_and_not_ended_runs(tmp_path: Path) -> None:
+    begun = (line("opened", 1.0, "a"), line("opened", 2.0, "b", "Other-1"))
+    assert count_running(log(tmp_path / "one.jsonl", *begun)) == 2
+    assert count_running(log(tmp_path / "two.jsonl", *begun, line("closed", 3.0, "a"))) == 1
 
 
 def test_a_refused_request_of_the_model_is_known_as_such(tmp_path: Path) -> None:
