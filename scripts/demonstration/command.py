@@ -12,12 +12,24 @@ from rich.text import Text
 
 from scripts.commands.chat import render
 from scripts.commands.target import offline_target
-from scripts.demonstration.scenarios import SCENARIOS, Conversation, ScenarioError, collect_evidence, new_thread_id
+from scripts.demonstration.crash import TITLE as CRASH_TITLE
+from scripts.demonstration.crash import run_crash
+from scripts.demonstration.scenarios import (
+    SCENARIOS,
+    Conversation,
+    Scenario,
+    ScenarioError,
+    collect_evidence,
+    new_thread_id,
+)
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict
 from scripts.offline_stack.command import show_step
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import StackError
+
+CRASH = "crash"
+NAMES = (*SCENARIOS, CRASH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ def main(words: Sequence[str]) -> int:
     """Run the demo. Returns 0 only if every promise of every scenario was kept."""
     arguments = _parser().parse_args(words)
     console = Console(highlight=False)
-    names = list(SCENARIOS) if arguments.scenario == "all" else [arguments.scenario]
+    names = NAMES if arguments.scenario == "all" else (arguments.scenario,)
     stack = OfflineStack(progress=show_step)
     started = time.monotonic()
     try:
@@ -65,10 +77,21 @@ def main(words: Sequence[str]) -> int:
 
 
 def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
-    """Play a scenario with a thread of its own, show it, and judge it. What did not come is judged, too."""
-    scenario = SCENARIOS[name]
+    """Play a scenario with threads of its own, show it, and judge it. What did not come is judged, too."""
     console.rule(f"[bold]{name}", align="left")
-    console.print(f"[dim]{scenario.title}[/dim]\n")
+    if name == CRASH:
+        console.print(f"[dim]{CRASH_TITLE}[/dim]\n")
+        verdict = run_crash(stack, console)
+    else:
+        console.print(f"[dim]{SCENARIOS[name].title}[/dim]\n")
+        verdict = _play(name, SCENARIOS[name], stack, console)
+    for check in verdict.checks:
+        sign, style = ("kept  ", "green") if check.kept else ("BROKEN", "bold red")
+        console.print(Text.assemble((f"{sign} ", style), check.promise, (f"  ({check.seen})", "dim")))
+    return verdict
+
+
+def _play(name: str, scenario: Scenario, stack: OfflineStack, console: Console) -> Verdict:
     conversation = Conversation(
         offline_target(stack), new_thread_id(name), lambda output: console.print(render(output))
     )
@@ -79,12 +102,8 @@ def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
     evidence = collect_evidence(stack, conversation)
     console.print()
     console.print(draw(evidence, conversation.said, conversation.began_at, console.width))
-    verdict = scenario.judge(evidence)
     console.print()
-    for check in verdict.checks:
-        sign, style = ("kept  ", "green") if check.kept else ("BROKEN", "bold red")
-        console.print(Text.assemble((f"{sign} ", style), check.promise, (f"  ({check.seen})", "dim")))
-    return verdict
+    return scenario.judge(evidence)
 
 
 def _leave(stack: OfflineStack, console: Console, *, keep: bool) -> None:
@@ -107,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/demo",
         description="Deploy the app into an AWS emulator on this machine, talk to it, and judge what came of it.",
     )
-    parser.add_argument("--scenario", choices=[*SCENARIOS, "all"], default="all", help="which one (default: all)")
+    parser.add_argument("--scenario", choices=[*NAMES, "all"], default="all", help="which one (default: all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome there")
     parser.add_argument("--keep", action="store_true", help="leave the stack up, to go on with chat and enqueue")
     return parser

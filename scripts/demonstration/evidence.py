@@ -26,12 +26,16 @@ FUNCTION_OUTPUTS: Mapping[Part, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One run of a Lambda function, in epoch seconds. `source` is who asked: a queue, a URL or a direct invoke."""
+    """One run of a Lambda function, in epoch seconds. `source` is who asked: a queue, a URL or a direct invoke.
+
+    `failed`: the function raised, ran out of time, or its process died.
+    """
 
     part: Part
     opened_at: float
     closed_at: float
     source: Literal["sqs", "url", "invoke"]
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,15 @@ def read_invocations(log: Path, function_names: Mapping[str, Part], since: float
         if line["what"] == "opened":
             opened[line["request_id"]] = line["time"]
         elif (began := opened.pop(line["request_id"], 0.0)) >= since:
-            found.append(Invocation(function_names[line["function"]], began, line["time"], line["source"]))
+            failed = line["outcome"] != "ok"
+            found.append(Invocation(function_names[line["function"]], began, line["time"], line["source"], failed))
     return sorted(found, key=lambda invocation: invocation.opened_at)
+
+
+def count_running(log: Path) -> int:
+    """How many invocations of any function have begun and not ended."""
+    whats = [line["what"] for line in _json_lines(log)]
+    return whats.count("opened") - whats.count("closed")
 
 
 def read_requests(log: Path, since: float) -> list[ModelRequest]:

@@ -11,6 +11,7 @@ from scripts.commands.target import Target
 from scripts.demonstration.evidence import (
     FUNCTION_OUTPUTS,
     Evidence,
+    count_running,
     read_calls,
     read_entries,
     read_invocations,
@@ -22,7 +23,7 @@ from scripts.offline_stack.stack import OfflineStack
 PAUSE_S = 0.1
 PATIENCE_S = 60.0
 # The last functions end, and write their last log line, shortly after their outputs are there.
-SETTLING_S = 1.0
+SETTLING_S = 5.0
 
 BASIC_BUILD_S = 5
 INTERRUPT_BUILD_S = 10
@@ -47,9 +48,9 @@ class Conversation:
     def __post_init__(self) -> None:
         self._reader = OutputReader(self.target.sqs, self.target.output_queue_url, self.thread_id)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, message_id: str | None = None) -> None:
         self.said.append((time.time(), text))
-        send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text))
+        send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text, message_id))
 
     def wait_for(self, output_type: str, times: int = 1) -> None:
         """Collect until there are `times` more outputs of a type. Raises: ScenarioError after a minute."""
@@ -113,9 +114,16 @@ def new_thread_id(scenario: str) -> str:
     return f"demo-{scenario}-{uuid.uuid4().hex[:8]}"
 
 
+def wait_until_idle(stack: OfflineStack) -> None:
+    """Return when no function runs, or when `SETTLING_S` have passed."""
+    deadline = time.monotonic() + SETTLING_S
+    while count_running(stack.invocation_log_path) and time.monotonic() < deadline:
+        time.sleep(PAUSE_S)
+
+
 def collect_evidence(stack: OfflineStack, conversation: Conversation) -> Evidence:
     """Everything the conversation left behind, once the last functions have ended."""
-    time.sleep(SETTLING_S)
+    wait_until_idle(stack)
     conversation.collect()
     function_names = {stack.outputs[output]: part for part, output in FUNCTION_OUTPUTS.items()}
     return Evidence(

@@ -13,7 +13,7 @@ from scripts.demonstration.evidence import Evidence
 LANE_CELLS = 60
 BESIDE_THE_LANE = 30  # columns for the names and sums beside a lane
 BESIDE_THE_TEXT = 20  # columns for the time and the speaker
-RUNNING, WAITING = "█", "·"
+RUNNING, WAITING, MARKED = "█", "·", "✗"
 STYLES = {"slice": "green", "model": "magenta", "receiver": "yellow", "timer relay": "yellow", "tool server": "cyan"}
 
 
@@ -26,6 +26,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was done to the system, in epoch seconds; shown among what ran and what was said."""
+
+    at: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scale:
     """Maps epoch seconds to cells of a lane."""
 
@@ -33,12 +41,14 @@ class Scale:
     ended_at: float
     cells: int
 
-    def lane(self, spans: Iterable[Span]) -> str:
-        """Draw the spans; also the shortest fills one cell, or it could not be seen."""
+    def lane(self, spans: Iterable[Span], marks: Iterable[float] = ()) -> str:
+        """Draw the spans, and the marks over them; also the shortest fills one cell, or it could not be seen."""
         cells = [WAITING] * self.cells
         for span in spans:
             for cell in range(self._cell(span.began_at), self._cell(span.ended_at) + 1):
                 cells[cell] = RUNNING
+        for moment in marks:
+            cells[self._cell(moment)] = MARKED
         return "".join(cells)
 
     def _cell(self, moment: float) -> int:
@@ -47,23 +57,33 @@ class Scale:
         return min(max(place, 0), self.cells - 1)
 
 
-def draw(evidence: Evidence, said: Sequence[tuple[float, str]], began_at: float, columns: int) -> RenderableType:
+def draw(
+    evidence: Evidence,
+    said: Sequence[tuple[float, str]],
+    began_at: float,
+    columns: int,
+    marks: Sequence[Mark] = (),
+) -> RenderableType:
     """The lanes, and under them what was said, within so many columns.
 
-    `said` are the user's texts with their times, in epoch seconds.
+    `said` are the user's texts with their times, in epoch seconds; `marks` stand in the lane of the slices.
     """
     ended_at = max([began_at + 0.1, *(run.closed_at for run in evidence.invocations)])
     scale = Scale(began_at, ended_at, cells=min(LANE_CELLS, columns - BESIDE_THE_LANE))
-    return Group(_lanes(evidence, scale), _conversation(evidence, said, began_at, columns - BESIDE_THE_TEXT))
+    moments = [(moment, Text.assemble(("user   ", "bold"), text)) for moment, text in said]
+    moments += [(mark.at, Text(mark.what, style="bold red")) for mark in marks]
+    lanes = _lanes(evidence, scale, [mark.at for mark in marks])
+    return Group(lanes, _conversation(evidence, moments, began_at, columns - BESIDE_THE_TEXT))
 
 
-def _lanes(evidence: Evidence, scale: Scale) -> Table:
+def _lanes(evidence: Evidence, scale: Scale, marks: Sequence[float]) -> Table:
     end = f"{scale.ended_at - scale.began_at:.1f} s"
     table = Table("what ran", f"0 s{end:>{scale.cells - 3}}", "busy", box=None, padding=(0, 1))
     for part, spans in _spans(evidence).items():
         if spans:
             busy_s = sum(span.ended_at - span.began_at for span in spans)
-            table.add_row(f"{len(spans)} {part}", Text(scale.lane(spans), style=STYLES[part]), f"{busy_s:.2f} s")
+            lane = scale.lane(spans, marks if part == "slice" else ())
+            table.add_row(f"{len(spans)} {part}", Text(lane, style=STYLES[part]), f"{busy_s:.2f} s")
     return table
 
 
@@ -81,8 +101,8 @@ def _spans(evidence: Evidence) -> dict[str, list[Span]]:
     }
 
 
-def _conversation(evidence: Evidence, said: Sequence[tuple[float, str]], began_at: float, columns: int) -> Table:
-    moments = [(moment, Text.assemble(("user   ", "bold"), text)) for moment, text in said]
+def _conversation(evidence: Evidence, others: Sequence[tuple[float, Text]], began_at: float, columns: int) -> Table:
+    moments = [*others]
     moments += [(output.sent_at, render(output)) for output in evidence.outputs if output.type != "turn_done"]
     table = Table("after", "what was said and done", box=None, padding=(0, 1))
     for moment, line in sorted(moments, key=lambda moment: moment[0]):

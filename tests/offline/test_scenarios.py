@@ -3,12 +3,11 @@
 import pytest
 from rich.console import Console
 
-from scripts.demonstration.command import run_scenario
-from scripts.demonstration.scenarios import SCENARIOS
+from scripts.demonstration.command import NAMES, run_scenario
 from scripts.offline_stack.stack import OfflineStack
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_promise_of_the_scenario_is_kept(name: str, stack: OfflineStack) -> None:
     verdict = run_scenario(name, stack, Console(width=120))
     assert verdict.ok, verdict.why
