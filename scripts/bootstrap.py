@@ -46,6 +46,7 @@ NO_NETWORK_SIGNS = (
     "EAI_AGAIN",
     "ETIMEDOUT",
     "ECONNREFUSED",
+    "(from versions: none)",
 )
 
 
@@ -155,7 +156,8 @@ def _install_packages() -> None:
     # Every package is pinned, so there is nothing to resolve; `pip check` finds what the pins forgot.
     pip = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-compile", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)]
-    _run("Python packages, about a minute", [*pip, "install", *options])
+    _say("the first time takes about a minute")
+    _run("Python packages", [*pip, "install", *options])
     _run("check of the packages", [*pip, "check"])
 
 
@@ -168,7 +170,7 @@ def _install_cdk_cli() -> None:
 
 def _run(title: str, command: Sequence[str]) -> None:
     """Run a command, its output in a log, with signs of life on the terminal. Raises: SetUpError with the log's end."""
-    log = TOOLS / "log" / (title.split(",")[0].replace(" ", "-") + ".log")
+    log = TOOLS / "log" / (title.replace(" ", "-") + ".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     _say(f"{title} …")
