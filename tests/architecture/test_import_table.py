@@ -54,7 +54,7 @@ RULES = {
     "handlers": Rule(("runtime", "handlers"), third_party("aws_lambda_powertools", "pydantic", *AWS)),
     # A tool server knows nothing of the runtime.
     "handlers.example_toolset": Rule(("handlers.example_tools",), third_party("boto3")),
-    "handlers.example_tools": Rule((), third_party("dateutil")),
+    "handlers.example_tools": Rule(()),
     "infra": Rule(("infra",), third_party("aws_cdk", "constructs", "cdk_nag", "jsii")),
     "app": Rule(("infra",), third_party("aws_cdk", "cdk_nag")),
     "scripts": Rule(("scripts", "runtime"), EVERYTHING),

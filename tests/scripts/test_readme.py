@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +59,18 @@ def test_every_command_that_is_named_can_be_run() -> None:
 def test_every_file_that_is_linked_exists() -> None:
     for path in re.findall(r"\]\(([\w/.]+)\)", README):
         assert (ROOT / path).exists(), path
+
+
+def test_the_program_that_embeds_agents_runs_as_it_is_printed() -> None:
+    embedded, with_bedrock = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    environment = {"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-west-1", "PYTHONUTF8": "1"}
+    shown = subprocess.run(
+        [sys.executable, "-c", embedded + with_bedrock],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "text It is 21 °C in Oslo." in shown.stdout.splitlines()
+    assert "turn_done " in shown.stdout.splitlines()
