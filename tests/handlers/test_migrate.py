@@ -187,6 +187,14 @@ def test_a_deletion_leaves_history_where_it_is(deployed: Deployed, cloudformatio
     assert deployed.versions() == list(range(1, SCHEMA_VERSION + 1))
 
 
+def test_a_deletion_needs_no_database(deployed: Deployed, cloudformation: AnswerUrl) -> None:
+    with counting("127.0.0.1", deployed.port) as wire:
+        called(deployed, request("Delete", cloudformation.url), port=wire.port)
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+    assert wire.connections == 0
+
+
 def test_a_database_that_cannot_be_reached_fails_the_deployment_at_once_when_no_time_is_left(
     deployed: Deployed, cloudformation: AnswerUrl
 ) -> None:
