@@ -1,0 +1,133 @@
+"""Everything that became visible outside the processes, and the promises it must keep at every step."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from runtime.identity import wake_message_id
+from runtime.model.entries import AssistantText, Entry, Event, ToolCall, ToolResult, UserText
+from runtime.model.messages import Message, MessageKey, TextContent
+from runtime.model.outputs import OUTPUTS_PER_ENTRY, Output
+from runtime.model.threads import Commit
+from runtime.ports import Timer
+from scripts.simulation.conversation import Conversation
+from scripts.simulation.expectation import Expectation
+from scripts.simulation.violation import require
+
+Subject = tuple[str, MessageKey]
+
+
+class Ledger:
+    def __init__(self) -> None:
+        self.conversations: dict[str, Conversation] = {}
+        self.messages: dict[Subject, Message] = {}  # by thread, in the order in which they were first accepted
+        self.outputs: dict[str, Output] = {}
+        self.errors: set[tuple[str, str]] = set()
+        self.handed_over: set[str] = set()
+        self.timers: dict[str, Timer] = {}
+        self.redriven: set[Subject] = set()
+        self._types: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        self._out: dict[str, int] = {}
+
+    def conversation(self, thread_id: str) -> Conversation:
+        return self.conversations.setdefault(thread_id, Conversation(thread_id))
+
+    def accepted(self, message: Message) -> None:
+        self.messages.setdefault((message.thread_id, message.key), message)
+
+    def committed(self, commit: Commit) -> None:
+        conversation = self.conversation(commit.row.thread_id)
+        given_up = conversation.gave_up.get(conversation.version)
+        if given_up is not None:
+            said = (conversation.thread_id, given_up.code) in self.errors
+            require(said, "what was given up is said before anything else is done", f"{commit.row.thread_id}")
+        conversation.add(commit, [self.messages[(conversation.thread_id, key)] for key in commit.consumed])
+
+    def said(self, output: Output) -> None:
+        # Its metadata is that of the time of sending: a slice that was overtaken repeats it with newer one.
+        known = self.outputs.setdefault(output.output_id, output)
+        at = f"{output.thread_id}: {known.type} {known.fields}, then {output.type} {output.fields}"
+        is_same = (known.type, known.seq, known.fields) == (output.type, output.seq, output.fields)
+        require(is_same, "an output has one body", at)
+        if output.seq is None:
+            if not output.fields["retrying"]:
+                self.errors.add((output.thread_id, output.fields["code"]))
+            return
+        position = output.seq // OUTPUTS_PER_ENTRY
+        conversation = self.conversation(output.thread_id)
+        require(position <= conversation.head, "only what is stored is said", at)
+        body = conversation.entries[position - 1].body
+        if output.type == "text":
+            is_said = isinstance(body, AssistantText) and body.text == output.fields["text"]
+            require(is_said, "only what is stored is said", f"{output.thread_id} {position}: {output.fields}")
+        self._types[(output.thread_id, position)].add(output.type)
+
+    def receipted(self, thread_id: str, handled: Sequence[Message], performed: int) -> None:
+        """Check that everything is out that this says is out."""
+        conversation = self.conversation(thread_id)
+        require(performed <= conversation.head, "effects are performed of what is stored", f"{thread_id} {performed}")
+        for message in handled:
+            version, head = conversation.consumed.get(message.key, (0, 0))
+            performed = max(performed, head)
+            if version == 0:
+                can_drop = not Expectation.of(conversation.calls).changes(message)
+                unknown = not conversation.entries and not isinstance(message.content, TextContent)
+                require(can_drop or unknown, "no message is receipted before it is consumed", f"{message.key}")
+            self._require_said_that_it_gave_up(conversation, version)
+        for position in range(self._out.get(thread_id, 0) + 1, performed + 1):
+            owed = self.owed(conversation, position)
+            require(
+                not owed, "no receipt, and no `performed`, while an effect is owed", f"{thread_id} {position}: {owed}"
+            )
+            self._out[thread_id] = position
+
+    def _require_said_that_it_gave_up(self, conversation: Conversation, version: int) -> None:
+        given_up = conversation.gave_up.get(version)
+        if given_up is None:
+            return
+        said = (conversation.thread_id, given_up.code) in self.errors
+        require(said, "who gives up says so before the receipt", f"{conversation.thread_id} {given_up.code}")
+        if given_up.wake_due_ms is not None:
+            wake = MessageKey("wake", wake_message_id(conversation.thread_id, version))
+            started = any(timer.message.key == wake for timer in self.timers.values())
+            started = started or (conversation.thread_id, wake) in self.messages
+            require(started, "who gives up is woken again", f"{conversation.thread_id} {wake}")
+
+    def owed(self, conversation: Conversation, position: int) -> str | None:
+        """Return what is not out of the entry at this position."""
+        entry = conversation.entries[position - 1]
+        missing = _types_of(entry) - self._types[(conversation.thread_id, position)]
+        if missing:
+            return f"outputs {sorted(missing)}"
+        body = entry.body
+        if not isinstance(body, ToolCall) or body.call_id in self.handed_over:
+            return None
+        call = conversation.calls.get(body.call_id)
+        told = MessageKey("undelivered", f"undelivered:{body.call_id}")
+        if call is None or call.target.toolset is None or (conversation.thread_id, told) in self.messages:
+            return None
+        return f"the hand-over of {body.call_id}" if call.state in ("pending", "detached") else None
+
+    def texts(self, thread_id: str) -> list[str]:
+        """Return the ids of people's messages in the order the queue took them, those put back by hand left out."""
+        return [
+            key.message_id
+            for (group, key), message in self.messages.items()
+            if group == thread_id and isinstance(message.content, TextContent) and (group, key) not in self.redriven
+        ]
+
+
+def _types_of(entry: Entry) -> set[str]:
+    match entry.body:
+        case AssistantText(text=text, finish=finish):
+            return ({"text"} if text else set()) | ({"turn_done"} if finish else set())
+        case ToolCall():
+            return {"tool_call"}
+        case ToolResult() | Event():
+            return {"tool_result"}
+        case _:
+            return set()
+
+
+def causes(conversation: Conversation) -> list[str]:
+    """Return the ids of people's messages in the order of history."""
+    return [entry.body.cause for entry in conversation.entries if isinstance(entry.body, UserText)]

@@ -1,0 +1,67 @@
+"""What must hold once nothing moves any more."""
+
+from runtime.model.entries import ToolResult
+from runtime.model.messages import TextContent
+from scripts.simulation.conversation import Conversation
+from scripts.simulation.ledger import Ledger, causes
+from scripts.simulation.system import System
+from scripts.simulation.violation import require
+
+
+def check_rest(system: System) -> None:
+    """Look at everything.
+
+    Raises:
+        Violation: something was lost, or waits for nobody.
+    """
+    for conversation in system.ledger.conversations.values():
+        _check_order(system.ledger, conversation)
+        _check_nothing_waits(conversation)
+        for position in range(1, conversation.head + 1):
+            owed = system.ledger.owed(conversation, position)
+            require(not owed, "every effect is out in the end", f"{conversation.thread_id} {position}: {owed}")
+        _check_calls(system, conversation)
+    _check_messages(system)
+    require(not system.nonsense, "what nobody may say is parked", f"{system.nonsense}")
+
+
+def _check_order(ledger: Ledger, conversation: Conversation) -> None:
+    said, stored = ledger.texts(conversation.thread_id), causes(conversation)
+    at = f"{conversation.thread_id}: {stored}, not {said}"
+    require(len(stored) == len(set(stored)), "a text enters history once", at)
+    in_order = [cause for cause in stored if cause in said]
+    require(in_order == said, "every text enters history, in the order of the queue", at)
+
+
+def _check_nothing_waits(conversation: Conversation) -> None:
+    if not conversation.asks:
+        return
+    given_up = conversation.gave_up.get(conversation.version)
+    allowed = given_up is not None and given_up.wake_due_ms is None
+    require(allowed, "nobody waits for an answer that nobody will give", f"{conversation.thread_id}: {given_up}")
+
+
+def _check_calls(system: System, conversation: Conversation) -> None:
+    for call in conversation.calls.values():
+        if call.target.toolset is None:
+            continue
+        taken = system.tools.taken.get(call.call_id)
+        if call.state in ("pending", "detached"):
+            require(taken is not None, "a call that runs was handed over", f"{conversation.thread_id} {call.call_id}")
+    stored = {entry.body.call_id for entry in conversation.entries if isinstance(entry.body, ToolResult)}
+    for taken in system.tools.taken.values():
+        if taken.thread_id == conversation.thread_id:
+            require(taken.call_id in conversation.calls, "only stored calls are handed over", taken.call_id)
+            if taken.answers and taken.call_id in stored:
+                state = conversation.calls[taken.call_id].state
+                known = state in ("answered", "subscribed", "cancelled")
+                require(known, "what a tool answers arrives", f"{taken.call_id} is {state}")
+
+
+def _check_messages(system: System) -> None:
+    for (thread_id, key), message in system.ledger.messages.items():
+        conversation = system.ledger.conversation(thread_id)
+        if isinstance(message.content, TextContent):
+            require(key in conversation.consumed, "no accepted text is lost", f"{thread_id} {key}")
+        progress = system.ports.receipts.read(thread_id, [key])
+        require(key in progress.receipts, "every accepted message is handled", f"{thread_id} {key}")

@@ -1,0 +1,51 @@
+"""Nothing is kept from the model without a reason: it was refused, or processes died of it."""
+
+from runtime.model.threads import Commit
+from runtime.ports import Mark
+from scripts.simulation.violation import require
+
+_REFUSED = ("model_refused", "too_long")
+
+
+class Verdicts:
+    """Hears of marks and refusals as they happen, and judges every commit that withholds something.
+
+    A process whose mark stands counts as dead for whoever finds it: it died, or its time is over. It counts once.
+    """
+
+    def __init__(self, deaths: int) -> None:
+        self._deaths = deaths
+        self._marked: dict[tuple[str, str], set[str]] = {}
+        self._found: dict[tuple[str, str], dict[tuple[str, str], set[str]]] = {}
+        self._refused: set[str] = set()
+
+    def looked(self, process: str, thread_id: str) -> None:
+        """Remember what this process found: whoever lives on may clear a mark later."""
+        self._found[(process, thread_id)] = {subject: set(names) for subject, names in self._marked.items()}
+
+    def marked(self, process: str, thread_id: str, mark: Mark | None) -> None:
+        if mark is not None:
+            subject = (thread_id, mark.subject)
+            self._marked[subject] = self._found.get((process, thread_id), {}).get(subject, set()) | {process}
+            return
+        for subject in [subject for subject in self._marked if subject[0] == thread_id]:
+            del self._marked[subject]
+
+    def refused(self, process: str) -> None:
+        self._refused.add(process)
+
+    def committed(self, process: str, commit: Commit) -> None:
+        withheld = {entry.withheld for entry in commit.entries if entry.withheld}
+        codes = withheld | ({commit.withheld_code} if commit.withheld and commit.withheld_code else set())
+        at = f"{commit.row.thread_id} at version {commit.row.version}: {codes}"
+        if codes:
+            require(len(commit.consumed) <= 1, "one message at a time is withheld", at)
+        for code in codes:
+            if code in _REFUSED:
+                require(process in self._refused, "only what was refused is withheld as refused", at)
+            else:
+                key = commit.consumed[0]
+                subject = (commit.row.thread_id, f"message:{key.type}:{key.message_id}")
+                found = self._found.get((process, commit.row.thread_id), {})
+                deaths = len(found.get(subject, set()))
+                require(deaths >= self._deaths, "only what processes died of is withheld as such", f"{at}: {deaths}")

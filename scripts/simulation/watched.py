@@ -1,0 +1,75 @@
+"""The ports in memory, each telling the ledger what has happened once it has."""
+
+from collections.abc import Callable, Sequence
+
+from runtime.model.messages import Message, MessageKey
+from runtime.model.outputs import Output
+from runtime.model.threads import Commit, Thread, Wanted
+from runtime.ports import History, Mark, Progress, Queues, Receipts, Timer, Timers
+from scripts.simulation.ledger import Ledger
+from scripts.simulation.verdicts import Verdicts
+
+
+class WatchedHistory:
+    def __init__(self, history: History, ledger: Ledger, verdicts: Verdicts, acting: Callable[[], str]) -> None:
+        self._history = history
+        self._ledger = ledger
+        self._verdicts = verdicts
+        self._acting = acting
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        return self._history.load(thread_id, wanted)
+
+    def commit(self, commit: Commit) -> None:
+        self._history.commit(commit)
+        self._ledger.committed(commit)
+        self._verdicts.committed(self._acting(), commit)
+
+
+class WatchedReceipts:
+    def __init__(self, receipts: Receipts, ledger: Ledger, verdicts: Verdicts, acting: Callable[[], str]) -> None:
+        self._receipts = receipts
+        self._ledger = ledger
+        self._verdicts = verdicts
+        self._acting = acting
+
+    def read(self, thread_id: str, keys: Sequence[MessageKey]) -> Progress:
+        self._verdicts.looked(self._acting(), thread_id)
+        return self._receipts.read(thread_id, keys)
+
+    def write(self, thread_id: str, handled: Sequence[Message], performed: int) -> None:
+        self._receipts.write(thread_id, handled, performed)
+        self._ledger.receipted(thread_id, handled, performed)
+
+    def mark(self, thread_id: str, mark: Mark | None) -> None:
+        self._receipts.mark(thread_id, mark)
+        self._verdicts.marked(self._acting(), thread_id, mark)
+
+
+class WatchedQueues:
+    def __init__(self, queues: Queues, ledger: Ledger) -> None:
+        self._queues = queues
+        self._ledger = ledger
+
+    def send_inputs(self, messages: Sequence[Message]) -> None:
+        self._queues.send_inputs(messages)
+        for message in messages:
+            self._ledger.accepted(message)
+
+    def send_outputs(self, outputs: Sequence[Output]) -> None:
+        self._queues.send_outputs(outputs)
+        for output in outputs:
+            self._ledger.said(output)
+
+
+class WatchedTimers:
+    def __init__(self, timers: Timers, ledger: Ledger) -> None:
+        self._timers = timers
+        self._ledger = ledger
+
+    def start(self, timer: Timer) -> None:
+        self._timers.start(timer)
+        self._ledger.timers.setdefault(timer.name, timer)
+
+    def stop(self, name: str) -> None:
+        self._timers.stop(name)
