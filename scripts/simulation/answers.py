@@ -1,0 +1,94 @@
+"""The model of a run: what it says is chosen by whoever chooses the moves, within what its provider allows."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from runtime.adapters.aws.bedrock_request import BedrockOptions, converse_arguments
+from runtime.errors import CutByDeadline, Misconfigured, ModelUnavailable, PermanentError, RuntimeProblem
+from runtime.model.entries import Usage
+from runtime.model.turns import Completion, ModelRequest, Part, SaidText, TextBlock, WantedCall
+from scripts.offline_stack.model_endpoint.request import ModelLimits, read_request
+from scripts.offline_stack.model_endpoint.rules import refusal_of
+from scripts.simulation.violation import require
+
+POISON = "poison"  # whoever asks the model about it dies
+REFUSED = "refused"  # the provider refuses it
+_USAGE = Usage(10, 5)
+
+FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
+    "is overloaded": ModelUnavailable,
+    "is cut by the deadline": CutByDeadline,
+    "is misconfigured": Misconfigured,
+}
+TURNS = (
+    "builds",
+    "deploys",
+    "lists",
+    "cancels",
+    "waits",
+    "calls twice",
+    "guesses a tool",
+    "says nothing",
+    "is cut short",
+)
+
+
+class Answers:
+    """Everything it says is said once, so that text of a discarded attempt can be told from what was kept."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def complete(self, request: ModelRequest, timeout_s: float) -> Completion:  # noqa: ARG002 - it takes no time
+        """Say something, unless the request is one that is refused."""
+        check(request)
+        if shows(request, REFUSED):
+            raise PermanentError
+        return self.turn("says", ())
+
+    def turn(self, chosen: str, running: Sequence[str]) -> Completion:
+        """Return the turn of this name; `running` are ids of calls that may be cancelled."""
+        self._number += 1
+        said = SaidText(f"said {self._number}")
+        if chosen == "says nothing":
+            return Completion((), "end_turn", _USAGE)
+        if chosen == "is cut short":
+            return Completion((said, _call("run_build", '{"sec')), "max_tokens", _USAGE)
+        parts = _CALLS.get(chosen)
+        if chosen == "cancels":
+            cancelled = running[0] if running else "call_of_nobody"
+            parts = (_call("cancel_tool_call", json.dumps({"tool_call_id": cancelled})),)
+        return (
+            Completion((said,), "end_turn", _USAGE) if parts is None else Completion((said, *parts), "tool_use", _USAGE)
+        )
+
+
+def _call(name: str, arguments: str = "{}") -> Part:
+    return WantedCall("call_0", name, arguments)  # providers do repeat their ids
+
+
+_CALLS: Mapping[str, tuple[Part, ...]] = {
+    "builds": (_call("run_build"),),
+    "deploys": (_call("deploy"),),
+    "lists": (_call("list_activity"),),
+    "waits": (_call("sleep_until_event_or_input"),),
+    "calls twice": (_call("run_build"), _call("deploy")),
+    "guesses a tool": (_call("no such tool!"),),
+}
+
+
+def shows(request: ModelRequest, word: str) -> bool:
+    return any(
+        isinstance(block, TextBlock) and word in block.text for message in request.messages for block in message.blocks
+    )
+
+
+def check(request: ModelRequest) -> None:
+    """Judge the request by the rules of the model endpoint.
+
+    Raises:
+        Violation: the strictest provider would refuse it.
+    """
+    body = converse_arguments(request, BedrockOptions("simulated.model"))
+    found = refusal_of(read_request("simulated.model", body, ModelLimits()))
+    require(found is None, "every request is valid for the strictest provider", str(found))

@@ -1,0 +1,97 @@
+"""How wild a run may be: how often each kind of fault may strike, and the limits the runtime is given."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from runtime.model.toolsets import ToolServer
+from runtime.settings import Settings
+
+Fault = Literal["death", "expiry", "unknown", "outage", "model", "refusal", "resend", "answer", "timer", "bad"]
+SERVER = ToolServer("tools", "http://tools.invalid")
+RECEIVER_URL = "http://receiver.invalid"
+PATIENT = 10**8
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`settings` are the runtime's, named as there. `slice_s`: how long a process is told it may take.
+
+    `texts`: how often people speak; `turns`: completions that do more than say something.
+    """
+
+    faults: Mapping[Fault, int] = field(default_factory=dict)
+    fault_rate: float = 0.15
+    settings: Mapping[str, int] = field(default_factory=dict)
+    max_receives: int = 20
+    threads: tuple[str, ...] = ("t",)
+    texts: int = 3
+    turns: int = 4
+    poisons: int = 0
+    processes: int = 3
+    batch: int = 10
+    slice_s: float = 300
+    moves: int = 150
+
+    def runtime_settings(self) -> Settings:
+        return Settings(tool_servers=(SERVER,), receiver_url=RECEIVER_URL, worker_threads=1).model_copy(
+            update=dict(self.settings)
+        )
+
+
+# Limits so low that a short run reaches every answer to a failure.
+SHORT: Mapping[str, int] = {
+    "patience_receives": 2,
+    "mark_from_receive": 1,
+    "effect_patience_receives": 3,
+    "deaths_before_withholding": 2,
+    "give_ups": 3,
+}
+FEW_STEPS: Mapping[str, int] = {"completions_per_slice": 2, "completions_per_input": 6}
+
+CALM = Profile()
+WIDE = Profile(
+    faults={
+        "death": 3,
+        "expiry": 3,
+        "unknown": 2,
+        "outage": 3,
+        "model": 3,
+        "refusal": 2,
+        "resend": 2,
+        "answer": 3,
+        "timer": 2,
+        "bad": 1,
+    },
+    settings=FEW_STEPS,
+)
+UNKNOWN = Profile(faults={"death": 3, "expiry": 5, "unknown": 6, "resend": 2, "answer": 2}, processes=4)
+CRASHES = Profile(
+    faults={"death": 40, "outage": 20, "model": 20, "expiry": 2, "refusal": 1, "answer": 1}, fault_rate=0.35, moves=300
+)
+POISON = Profile(faults={"expiry": 1, "outage": 2, "answer": 1}, texts=4, poisons=2, fault_rate=0.05, moves=200)
+PROFILES: Mapping[str, Profile] = {"wide": WIDE, "unknown": UNKNOWN, "crashes": CRASHES, "poison": POISON}
+
+
+def any_profile(chance: random.Random) -> Profile:
+    """Return one of the profiles, varied in what may stand beside it."""
+    base = chance.choice(list(PROFILES.values()))
+    settings = dict(chance.choice(({}, FEW_STEPS)))
+    is_short = chance.random() < 0.5
+    settings |= SHORT if is_short else {}
+    settings |= {"tokens_per_day": 100} if chance.random() < 0.1 else {}
+    return Profile(
+        faults=base.faults,
+        fault_rate=base.fault_rate * chance.choice((0.3, 1, 1, 2)),
+        settings=settings,
+        max_receives=8 if is_short else 20,
+        threads=chance.choice((("t",), ("t",), ("t", "u"))),
+        texts=chance.choice((1, 2, 3, 6)),
+        turns=chance.choice((1, 2, 4, 6)),
+        poisons=base.poisons,
+        processes=chance.choice((2, 3, 4)),
+        batch=chance.choice((1, 2, 10)),
+        slice_s=chance.choice((300, PATIENT)),
+        moves=base.moves,
+    )
