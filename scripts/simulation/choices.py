@@ -1,0 +1,120 @@
+"""What can happen next."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scripts.simulation.answers import FAILURES, POISON, REFUSED, TURNS, shows
+from scripts.simulation.process import Process
+from scripts.simulation.profile import Fault
+from scripts.simulation.world import Move, World
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A move that is possible now; `fault` is what it costs, None if it is the ordinary course of things."""
+
+    move: Move
+    fault: Fault | None = None
+
+
+# What may become of a call besides "ok", by its name.
+_DEATHS: tuple[tuple[str, Fault], ...] = (("dies before", "death"), ("dies after", "death"))
+_AWAY: tuple[tuple[str, Fault], ...] = (("is away", "outage"),)
+_LOST: tuple[tuple[str, Fault], ...] = (*_AWAY, ("loses the reply", "outage"))
+_OUTCOMES: dict[str, tuple[tuple[str, Fault], ...]] = {
+    "history.load": _AWAY,
+    "history.commit": (
+        *_AWAY,
+        ("is unknown and did not happen", "unknown"),
+        ("is unknown and happened", "unknown"),
+        ("is unknown and happens later", "unknown"),
+    ),
+    "receipts.read": _AWAY,
+    "receipts.write": _LOST,
+    "receipts.mark": _LOST,
+    "queues.send_inputs": _LOST,
+    "queues.send_outputs": (*_LOST, ("sends half", "outage")),
+    "timers.start": _LOST,
+    "payloads.get": _AWAY,
+    "manifests.read": _AWAY,
+    "manifests.write": _AWAY,
+    "servers.invoke": (*_AWAY, ("is refused", "refusal"), ("takes it and breaks", "refusal")),
+    "model.complete": tuple((failure, "model") for failure in FAILURES),
+}
+
+
+def choices(world: World) -> Iterator[Choice]:
+    for process in world.alive:
+        yield from _of_process(world, process)
+    yield from _of_queue(world)
+    yield from _of_people(world)
+    yield from _of_tools(world)
+    yield from (Choice(Move(f"commit {index}", "lands")) for index in range(len(world.late)))
+
+
+def _of_process(world: World, process: Process) -> Iterator[Choice]:
+    call = process.call
+    assert call is not None
+    if call.name == "model.complete" and shows(call.arguments[0], POISON):
+        yield Choice(Move(process.name, "dies before"))
+        return
+    yield Choice(Move(process.name, "ok"))
+    if call.name == "model.complete" and world.turns and not shows(call.arguments[0], REFUSED):
+        yield from (Choice(Move(process.name, turn)) for turn in TURNS)
+    for outcome, fault in (*_DEATHS, *_OUTCOMES.get(call.name, ())):
+        if _affords(world, fault):
+            yield Choice(Move(process.name, outcome), fault)
+
+
+def _of_queue(world: World) -> Iterator[Choice]:
+    now_ms = world.system.clock.now_ms()
+    visible_ms = world.system.inputs.next_visible_ms()
+    if visible_ms is not None and visible_ms <= now_ms and len(world.alive) < world.system.profile.processes:
+        yield Choice(Move(f"P{world.started + 1}", "receives"))
+    due_ms = world.system.timers.next_due_ms()
+    if due_ms is not None and due_ms <= now_ms:
+        yield Choice(Move("timers", "go off"))
+    later = [at_ms for at_ms in (visible_ms, due_ms) if at_ms is not None and at_ms > now_ms]
+    if later and (not world.alive or _affords(world, "expiry")):
+        yield Choice(Move("time", "passes"), "expiry" if world.alive else None)
+    if _affords(world, "resend"):
+        yield Choice(Move("time", "makes the queue forget"), "resend")
+
+
+def _of_people(world: World) -> Iterator[Choice]:
+    if world.texts:
+        for thread_id in world.system.profile.threads:
+            yield Choice(Move(thread_id, "is spoken to"))
+            yield Choice(Move(thread_id, "is spoken to without an id"))
+            if world.system.profile.poisons > _poisons(world):
+                yield Choice(Move(thread_id, f"is told {POISON}"))
+                yield Choice(Move(thread_id, f"is told {REFUSED}"))
+    if _affords(world, "resend"):
+        yield from (
+            Choice(Move(f"text {index}", "is said again"), "resend")
+            for index, spoken in enumerate(world.said)
+            if spoken.message_id is not None
+        )
+    if _affords(world, "bad"):
+        yield from (Choice(Move(thread_id, "is sent nonsense"), "bad") for thread_id in world.system.profile.threads)
+
+
+def _of_tools(world: World) -> Iterator[Choice]:
+    for index, taken in enumerate(world.system.tools.taken.values()):
+        if not taken.answers:
+            yield Choice(Move(f"tool {index}", "answers"))
+            yield Choice(Move(f"tool {index}", "answers at length"))
+        elif _affords(world, "answer"):
+            yield Choice(Move(f"tool {index}", "answers"), "answer")
+            yield Choice(Move(f"tool {index}", "answers as before"), "answer")
+    if _affords(world, "timer"):
+        timers = range(len(world.system.ledger.timers))
+        yield from (Choice(Move(f"timer {index}", "goes off"), "timer") for index in timers)
+
+
+def _affords(world: World, fault: Fault) -> bool:
+    return world.faults.get(fault, 0) > 0
+
+
+def _poisons(world: World) -> int:
+    return sum(POISON in spoken.text or REFUSED in spoken.text for spoken in world.said)

@@ -1,0 +1,97 @@
+"""What becomes of a call that a process makes: it is made, or not, or made and its reply lost."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.errors import HandOverFailed, OutcomeUnknown, RuntimeProblem, Unavailable
+from runtime.model.threads import Commit
+from scripts.simulation.answers import FAILURES, TURNS, check
+from scripts.simulation.process import Call, Process, ProcessDied
+from scripts.simulation.system import System
+from scripts.simulation.tools import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Outcomes:
+    """`late` collects commits that may still happen."""
+
+    def __init__(self, system: System, late: list[Commit]) -> None:
+        self._system = system
+        self._late = late
+
+    def of(self, process: Process, call: Call, how: str) -> Answer | None:
+        """Make of the call what `how` says; None if that cannot become of this call."""
+        match how:
+            case "ok":
+                return self._made(process, call)
+            case "dies before":
+                return Answer(error=ProcessDied())
+            case "dies after":
+                self._made(process, call)
+                return Answer(error=ProcessDied())
+            case "is away":
+                return Answer(error=Unavailable())
+            case "loses the reply":
+                self._made(process, call)
+                return Answer(error=Unavailable())
+            case _:
+                return self._particular(process, call, how)
+
+    def _made(self, process: Process, call: Call) -> Answer:
+        try:
+            value = call.act()
+        except (RuntimeProblem, HandOverFailed) as error:
+            self._system.met[error.code] += 1
+            if call.name == "model.complete":
+                self._system.verdicts.refused(process.name)
+            return Answer(error=error)
+        if call.name == "servers.invoke":
+            self._system.ledger.handed_over.add(call.arguments[0].body["id"])
+        return Answer(value)
+
+    def _particular(self, process: Process, call: Call, how: str) -> Answer | None:
+        match call.name:
+            case "history.commit":
+                return self._unknown(process, call, how)
+            case "model.complete":
+                return self._said(process, call, how)
+            case "servers.invoke":
+                return self._not_taken(process, call, how)
+            case "queues.send_outputs" if how == "sends half":
+                outputs = call.arguments[0]
+                self._system.queues.send_outputs(outputs[: len(outputs) // 2])
+                return Answer(error=Unavailable())
+            case _:
+                return None
+
+    def _unknown(self, process: Process, call: Call, how: str) -> Answer | None:
+        if how == "is unknown and happened":
+            made = self._made(process, call)
+            return made if made.error is not None else Answer(error=OutcomeUnknown())
+        if how == "is unknown and happens later":
+            self._late.append(call.arguments[0])
+        elif how != "is unknown and did not happen":
+            return None
+        return Answer(error=OutcomeUnknown())
+
+    def _said(self, process: Process, call: Call, how: str) -> Answer | None:
+        check(call.arguments[0])
+        if how in FAILURES:
+            return Answer(error=FAILURES[how]())
+        if how not in TURNS:
+            return None
+        calls = self._system.ledger.conversation(process.thread_id).calls.values()
+        running = [one.call_id for one in calls if one.state == "detached"]
+        return Answer(self._system.answers.turn(how, running))
+
+    def _not_taken(self, process: Process, call: Call, how: str) -> Answer | None:
+        if how == "takes it and breaks":
+            self._made(process, call)
+        elif how != "is refused":
+            return None
+        return Answer(error=refuse())

@@ -1,0 +1,217 @@
+"""A system, the processes that run in it, and one move at a time."""
+
+import json
+from dataclasses import dataclass
+
+from runtime.errors import StartAgain
+from runtime.model.threads import Commit
+from scripts.simulation.answers import POISON, REFUSED, TURNS
+from scripts.simulation.outcomes import Outcomes
+from scripts.simulation.process import Call, Process
+from scripts.simulation.profile import Fault
+from scripts.simulation.system import System
+from scripts.simulation.tools import long
+
+SPOKEN = ("is spoken to", "is spoken to without an id", f"is told {POISON}", f"is told {REFUSED}")
+FORGET_S = 301  # longer than the queue remembers what was sent
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """`who` is a process, a thread, a tool, …; `how` is what it does, or what becomes of it."""
+
+    who: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.who} {self.how}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    thread_id: str
+    text: str
+    message_id: str | None
+
+
+class World:
+    """`trace` tells what was done. `late` are commits that nobody knows about and that may still happen."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.faults = dict(system.profile.faults)
+        self.texts = system.profile.texts
+        self.turns = system.profile.turns
+        self.processes: dict[str, Process] = {}
+        self.started = 0
+        self.late: list[Commit] = []
+        self.said: list[Spoken] = []
+        self.trace: list[str] = []
+        self.outcomes = Outcomes(system, self.late)
+
+    @property
+    def alive(self) -> list[Process]:
+        return [process for process in self.processes.values() if process.is_alive]
+
+    def close(self) -> None:
+        for process in self.alive:
+            while process.is_alive:
+                process.kill()
+
+    def pay(self, move: Move, fault: Fault | None) -> None:
+        """Take what a move costs from what the profile allows."""
+        if fault is not None:
+            self.faults[fault] -= 1
+        if move.how in TURNS:
+            self.turns -= 1
+        if move.how in SPOKEN:
+            self.texts -= 1
+
+    def do(self, move: Move) -> bool:
+        """Make the move, if it can be made now; return whether it was.
+
+        Raises:
+            Violation: it broke a promise.
+        """
+        process = self.processes.get(move.who)
+        if process is not None:
+            return process.is_alive and self._step(process, move.how)
+        kind, _, number = move.who.partition(" ")
+        by_kind = {
+            "time": self._pass_time,
+            "timers": self._go_off_when_due,
+            "timer": self._go_off,
+            "tool": self._answer,
+            "commit": self._land,
+            "text": self._say_again,
+            "letters": self._put_back,
+        }
+        if kind in by_kind:
+            return by_kind[kind](move, int(number or 0))
+        return self._receive(move) if move.how == "receives" else self._speak(move)
+
+    def _tell(self, move: Move, *more: object) -> None:
+        self.trace.append(" ".join(map(str, (move, *more))))
+
+    def _receive(self, move: Move) -> bool:
+        delivered = self.system.deliver(move.who)
+        if delivered is None:
+            return False
+        process, received = delivered
+        self.started += 1
+        self.processes[move.who] = process
+        records = [one.record for one in received]
+        self._tell(move, *(f"{record.group_id}:{_label(record.body)}#{record.receive_count}" for record in records))
+        process.start()
+        self._require_no_failure(process)
+        return True
+
+    def _speak(self, move: Move) -> bool:
+        number = len(self.said) + 1
+        match move.how:
+            case "is spoken to":
+                spoken = Spoken(move.who, f"text {number}", f"m{number}")
+            case "is spoken to without an id":
+                spoken = Spoken(move.who, f"text {number}", None)
+            case "is told poison" | "is told refused":
+                spoken = Spoken(move.who, f"{move.how.rpartition(' ')[2]} {number}", f"m{number}")
+            case "is sent nonsense":
+                self.system.send_nonsense(move.who, self.started)
+                self._tell(move)
+                return True
+            case _:
+                return False
+        self.said.append(spoken)
+        self.system.say(spoken.thread_id, spoken.text, spoken.message_id)
+        self._tell(move, f"({spoken.text})")
+        return True
+
+    def _say_again(self, move: Move, index: int) -> bool:
+        if index >= len(self.said) or self.said[index].message_id is None:
+            return False  # without an id it would be another message
+        spoken = self.said[index]
+        self.system.say(spoken.thread_id, spoken.text, spoken.message_id)
+        self._tell(move)
+        return True
+
+    def _pass_time(self, move: Move, _: int) -> bool:
+        clock = self.system.clock
+        times = [self.system.inputs.next_visible_ms(), self.system.timers.next_due_ms()]
+        later = [at_ms - clock.now_ms() for at_ms in times if at_ms is not None and at_ms > clock.now_ms()]
+        seconds = FORGET_S if move.how == "makes the queue forget" else min(later, default=0) / 1000
+        if not seconds:
+            return False
+        clock.advance(seconds)
+        self._tell(move, f"{seconds:g} s")
+        return True
+
+    def _go_off_when_due(self, move: Move, _: int) -> bool:
+        self._tell(move, self.system.timers.fire_due())
+        return True
+
+    def _put_back(self, move: Move, _: int) -> bool:
+        self._tell(move, self.system.redrive())
+        return True
+
+    def _go_off(self, move: Move, index: int) -> bool:
+        timers = list(self.system.ledger.timers.values())
+        if index >= len(timers):
+            return False
+        self.system.queues.send_inputs((timers[index].message,))
+        self._tell(move, timers[index].message.key.message_id)
+        return True
+
+    def _answer(self, move: Move, index: int) -> bool:
+        taken = list(self.system.tools.taken.values())
+        if index >= len(taken):
+            return False
+        said = taken[index].answers
+        text = said[-1] if said and move.how == "answers as before" else f"result {index}.{len(said)}"
+        text = long(text) if move.how == "answers at length" else text
+        status = self.system.tools.answer(taken[index].call_id, text, self.system.receiver)
+        self._tell(move, status)
+        return True
+
+    def _land(self, move: Move, index: int) -> bool:
+        if index >= len(self.late):
+            return False
+        commit = self.late.pop(index)
+        try:
+            self.system.ports.history.commit(commit)
+        except StartAgain:
+            self._tell(move, "and is too late")
+        else:
+            self._tell(move, _commit(commit))
+        return True
+
+    def _step(self, process: Process, how: str) -> bool:
+        call = process.call
+        assert call is not None
+        self.system.acting = process.name
+        answer = self.outcomes.of(process, call, how)
+        if answer is None:
+            return False
+        self.trace.append(f"{process.name} {call.name} {how}{_details(call)}")
+        process.resume(answer.value, answer.error)
+        self._require_no_failure(process)
+        return True
+
+    def _require_no_failure(self, process: Process) -> None:
+        if process.failure is not None:
+            raise process.failure
+
+
+def _details(call: Call) -> str:
+    return f" ({_commit(call.arguments[0])})" if call.name == "history.commit" else ""
+
+
+def _commit(commit: Commit) -> str:
+    kinds = " ".join(f"{entry.position}:{entry.body.kind}" for entry in commit.entries)
+    consumed = " ".join(key.message_id for key in commit.consumed)
+    gave_up = f" gives up: {commit.row.gave_up.code}" if commit.row.gave_up else ""
+    return f"version {commit.row.version} [{kinds}] consumes [{consumed}]{gave_up}"
+
+
+def _label(body: str) -> str:
+    fields = json.loads(body)
+    return str(fields.get("message_id") or fields["content"].get("text") or fields["content"]["type"])
