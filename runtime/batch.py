@@ -4,13 +4,12 @@ Threads whose records came often already run alone and last: what ends the proce
 """
 
 import logging
-import traceback
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from queue import LifoQueue
 
-from runtime.errors import InvalidMessage, RetryableError
+from runtime.errors import InvalidMessage, RetryableError, described
 from runtime.giving_up import back_off_s
 from runtime.group import handle_group
 from runtime.model.messages import Delivery
@@ -23,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 # A first receive that waited this long for its turn in the batch gets its whole visibility back before it starts.
 _WAITED_LONG_MS = 10_000
-_FRAMES_SHOWN = 6
+# A group that is begun with less time would be ended by Lambda, and its mark would count the death of an innocent.
+_LEAST_MS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Workers:
     input_queue: InputQueue
     clock: Clock
     visibility_s: int
+    alone_from_receive: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,16 @@ def run_batch(records: Sequence[RawRecord], workers: Workers, time_left_s: float
     for record in records:
         groups.setdefault(record.group_id, []).append(record)
     by_receives = sorted(groups.values(), key=_receive_count)
-    first = [group for group in by_receives if _receive_count(group) < 3]
+    first = [group for group in by_receives if _receive_count(group) < workers.alone_from_receive]
     if len(first) > 1:
         results = list(workers.executor.map(lambda group: _run_group(group, workers, deadline_ms), first))
     else:
         results = [_run_group(group, workers, deadline_ms) for group in first]
-    results += [_run_group(group, workers, deadline_ms) for group in by_receives[len(first) :]]
+    for group in by_receives[len(first) :]:
+        if workers.clock.now_ms() + _LEAST_MS > deadline_ms:
+            results.append(BatchResult(tuple(record.record_id for record in group), ("no_time_left",)))
+        else:
+            results.append(_run_group(group, workers, deadline_ms))
     return BatchResult(
         failed=_joined(result.failed for result in results),
         counted=_joined(result.counted for result in results),
@@ -82,10 +87,8 @@ def _run_group(records: Sequence[RawRecord], workers: Workers, deadline_ms: int)
     try:
         return _handle(records, environment, workers, deadline_ms)
     except Exception as defect:  # noqa: BLE001 - one thread's must not fail all, and Lambda would slow every thread down
-        where = "".join(traceback.format_tb(defect.__traceback__)[-_FRAMES_SHOWN:])
-        # Never the message: it may quote what somebody wrote.
-        fields = {"thread_id": records[0].group_id, "error": type(defect).__name__, "where": where}
-        logger.error("slice failed unexpectedly", extra=fields)  # noqa: TRY400 - see above
+        fields = {"thread_id": records[0].group_id, **described(defect)}
+        logger.error("slice failed unexpectedly", extra=fields)  # noqa: TRY400 - a traceback would quote its message
         return BatchResult(tuple(record.record_id for record in records), ("defect",))
     finally:
         workers.idle.put(environment)
@@ -94,7 +97,7 @@ def _run_group(records: Sequence[RawRecord], workers: Workers, deadline_ms: int)
 def _handle(records: Sequence[RawRecord], environment: Environment, workers: Workers, deadline_ms: int) -> BatchResult:
     ports = environment.ports
     if records[0].receive_count == 1 and ports.clock.now_ms() - records[0].first_received_ms > _WAITED_LONG_MS:
-        workers.input_queue.postpone([record.handle for record in records], workers.visibility_s)
+        _postpone(records, workers.visibility_s, workers.input_queue)
     reading = _read(records, environment, workers.input_queue)
     result = SliceResult(())
     if reading.deliveries:
@@ -103,11 +106,22 @@ def _handle(records: Sequence[RawRecord], environment: Environment, workers: Wor
     visibility_s = result.visibility_s
     if reading.unread and not result.returned:
         visibility_s = back_off_s(_receive_count(records), ports.clock.chance())
-    if failed:
-        # One time for all of them: a message that came back before an earlier one would only find its group locked.
-        workers.input_queue.postpone([record.handle for record in failed], visibility_s)
-    counted = (*reading.counted, *result.counted)
+    # One time for all of them: a message that came back before an earlier one would only find its group locked.
+    faults = _postpone(failed, visibility_s, workers.input_queue)
+    counted = (*reading.counted, *result.counted, *faults)
     return BatchResult(tuple(record.record_id for record in failed), counted, result.oldest_call_s)
+
+
+def _postpone(records: Sequence[RawRecord], visibility_s: int, queue: InputQueue) -> tuple[str, ...]:
+    """Change the records' visibility; return what went wrong. They then come back when they would have anyway."""
+    if not records:
+        return ()
+    try:
+        queue.postpone([record.handle for record in records], visibility_s)
+    except RetryableError as error:
+        logger.warning("visibility not changed", extra={"thread_id": records[0].group_id, "code": error.code})
+        return (error.code,)
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

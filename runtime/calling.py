@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from runtime.callbacks import callback_url, make_token
-from runtime.errors import HandOverFailed
+from runtime.errors import HandOverFailed, Unavailable
 from runtime.identity import digest
 from runtime.model.calls import Call
 from runtime.model.entries import CancelledCall, JsonObject
@@ -25,7 +25,10 @@ def hand_over(call: Call, row: ThreadRow, run: Run) -> None:
     server = _server(call.target.toolset, run)
     if server is None or call.target.endpoint is None:
         raise HandOverFailed(f"the tool server of {call.name} is no longer configured")
-    timeout_s = max(1.0, min(run.settings.http_total_s * run.settings.http_tries, run.remaining_s - _KEPT_S))
+    left_s = run.remaining_s - _KEPT_S
+    if left_s < run.settings.http_total_s:
+        raise Unavailable("too little time is left to hand a call over")
+    timeout_s = min(run.settings.http_total_s * run.settings.http_tries, left_s)
     key = digest(row.thread_id, call.call_id)
     run.ports.servers.invoke(Invocation(server, call.target.endpoint, _body(call, row, server, run), key), timeout_s)
 
@@ -62,7 +65,8 @@ def tell_cancelled(cancelled: Sequence[CancelledCall], thread_id: str, run: Run)
         if (server := _server(call.toolset, run)) is not None
     ]
     if notices:
-        run.ports.servers.notify(notices)
+        accepted = run.ports.servers.notify(notices)
+        run.counted.extend(["notice_accepted"] * accepted + ["notice_failed"] * (len(notices) - accepted))
 
 
 def _server(name: str | None, run: Run) -> ToolServer | None:

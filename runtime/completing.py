@@ -44,20 +44,22 @@ def complete(draft: Draft, offer: Offer, run: Run) -> Completion:
 
 
 def _with_tries(request: ModelRequest, run: Run) -> Completion:
+    share = _SHARE_OF_A_TRY
     for attempt in range(1, _TRIES + 1):
         try:
-            return run.ports.model.complete(request, _timeout_s(run))
+            return run.ports.model.complete(request, _timeout_s(run, share))
         except ModelUnavailable as error:
             pause_s = _FIRST_PAUSE_S * 2 ** (attempt - 1) * (0.5 + run.ports.clock.chance())
             if attempt == _TRIES or run.remaining_s - pause_s < run.settings.completion_reserve_s:
                 raise
-            request = _shorter(request) if isinstance(error, CutByDeadline) else request
+            if isinstance(error, CutByDeadline):
+                request, share = _shorter(request), 1.0  # the last one that time allows; it gets all of it
             run.ports.clock.sleep(pause_s)
     raise AssertionError("the last try returns or raises")
 
 
-def _timeout_s(run: Run) -> float:
-    return max(1.0, min(run.remaining_s - _KEPT_S, max(run.remaining_s * _SHARE_OF_A_TRY, _KEPT_S)))
+def _timeout_s(run: Run, share: float) -> float:
+    return max(1.0, min(run.remaining_s - _KEPT_S, max(run.remaining_s * share, _KEPT_S)))
 
 
 def _shorter(request: ModelRequest) -> ModelRequest:

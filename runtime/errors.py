@@ -18,6 +18,16 @@ RuntimeProblem
 A tool's failure is not an error, it is a result. Foreign errors are translated once, in the adapter that met them.
 """
 
+import traceback
+
+_FRAMES_SHOWN = 6
+
+
+def described(error: BaseException) -> dict[str, str]:
+    """Return what may be logged of any error: its type and where it was. Its message may quote what somebody wrote."""
+    where = "".join(traceback.format_tb(error.__traceback__)[-_FRAMES_SHOWN:])
+    return {"error": type(error).__name__, "where": where}
+
 
 class RuntimeProblem(Exception):
     """Root of every error the runtime raises on purpose. `code` is stable and safe to show and to count."""

@@ -1,4 +1,4 @@
-"""What becomes of messages that cannot be handled. Decides only; the slice commits.
+"""What becomes of messages that cannot be handled: which commit gives up on them. The slice commits.
 
 Transient → they come back later, all of a group at the same time. The model refuses → they are kept, withheld from
 it. Patience ends → they are kept as they are. Whatever is given up on with a tail that asks is asked again later by a
@@ -7,9 +7,8 @@ timer of ours: an agent woken by a tool at night has nobody else to wake it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 
-from runtime.calendar_days import utc_day
+from runtime.calendar_days import next_day_ms, utc_day
 from runtime.draft import Draft
 from runtime.errors import PermanentError, RefusedTogether, RetryableError
 from runtime.model.entries import AssistantText, Entry, Event, Reasoning, ToolCall, ToolResult, UserText
@@ -19,10 +18,11 @@ from runtime.run import Run
 
 _BACK_OFF_FIRST_S = 5
 _BACK_OFF_LIMIT_S = 300
+DIED = "died"
 _TEXTS = {
     "model_refused": "The model provider refuses this input. It is kept, and no longer shown to the model.",
     "too_long": "The conversation no longer fits the model's window.",
-    "died": "Handling this input ended the process several times. It is kept, and no longer shown to the model.",
+    DIED: "Handling this input ended the process several times. It is kept, and no longer shown to the model.",
     "too_many_completions": "The agent stopped: it took too many steps without anything new coming in.",
     "tokens_of_day_used": "The tokens of this conversation for today are used up.",
 }
@@ -59,9 +59,11 @@ def _keep_inputs(draft: Draft, code: str, run: Run) -> Commit:
 def withhold(draft: Draft, code: str, run: Run) -> Commit:
     """Return the commit that keeps everything since the last accepted completion, never to be shown to the model.
 
-    One of these entries is what the model refuses, or what ends the process; shown again, it would do so for ever.
+    One of these entries is what the model refuses, or what ends the process; shown again, it would do so for ever. A
+    message that ended processes is withheld alone: what was committed before it got that far without dying.
     """
-    suspects = tuple(entry.position for entry in _since_last_completion(draft.thread.entries))
+    alone = code == DIED and draft.entries
+    suspects = () if alone else tuple(entry.position for entry in _since_last_completion(draft.thread.entries))
     entries = tuple(_withheld(entry, code) for entry in draft.entries)
     gave_up = _gave_up(draft, code, _TEXTS.get(code, _TEXTS["model_refused"]), _again(draft, run))
     plain = replace(draft, entries=entries).commit(run.ports.clock.fresh_id(), gave_up)
@@ -70,7 +72,7 @@ def withhold(draft: Draft, code: str, run: Run) -> Commit:
 
 def stop(draft: Draft, code: str, run: Run) -> Commit:
     """Return the commit of a thread whose budget is used up; it asks again when the budget is a new one, if ever."""
-    wake_due_ms = _next_day_ms(run.ports.clock.now_ms()) if code == "tokens_of_day_used" else None
+    wake_due_ms = next_day_ms(run.ports.clock.now_ms()) if code == "tokens_of_day_used" else None
     return draft.commit(run.ports.clock.fresh_id(), _gave_up(draft, code, _TEXTS[code], _Again(0, wake_due_ms)))
 
 
@@ -91,11 +93,6 @@ def _again(draft: Draft, run: Run) -> _Again:
 def _gave_up(draft: Draft, code: str, text: str, again: _Again) -> GaveUp:
     about = draft.consumed[0].key.message_id if draft.consumed else f"version:{draft.thread.row.version}"
     return GaveUp(about, code, text, again.attempt, again.due_ms)
-
-
-def _next_day_ms(now_ms: int) -> int:
-    today = datetime.fromtimestamp(now_ms / 1000, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return int((today + timedelta(days=1)).timestamp() * 1000)
 
 
 def _since_last_completion(entries: Sequence[Entry]) -> list[Entry]:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from runtime.errors import Misconfigured, RefusedTogether, RetryableError, StartAgain
+from runtime.errors import Misconfigured, PermanentError, RefusedTogether, RetryableError, StartAgain
 from runtime.giving_up import back_off_s
 from runtime.model.messages import Delivery
 from runtime.outcome import SliceResult
@@ -20,19 +20,24 @@ _FRESH_STARTS = 4
 def handle_group(
     thread_id: str, deliveries: Sequence[Delivery], environment: Environment, deadline_ms: int
 ) -> SliceResult:
-    """Run slices for these deliveries of one thread, in order. Never raises for what the runtime knows how to raise."""
-    receive_count = max(delivery.receive_count for delivery in deliveries)
-    run = Run(environment, deadline_ms, receive_count)
+    """Run slices for these deliveries of one thread, in order, until they are handled or have to come back.
+
+    Raises only for a defect of ours.
+    """
+    run = Run(environment, deadline_ms, max(delivery.receive_count for delivery in deliveries))
     try:
         result = _with_fresh_starts(thread_id, deliveries, run)
     except RefusedTogether:
         _ended_alive(thread_id, run)
         first = handle_group(thread_id, deliveries[:1], environment, deadline_ms)
         return replace(first, returned=(*first.returned, *deliveries[1:]))
-    except RetryableError as error:
+    except (RetryableError, PermanentError) as error:
         result = _later(thread_id, deliveries, error, run)
+    except Exception:
+        _ended_alive(thread_id, run)  # a defect is no death either
+        raise
     _ended_alive(thread_id, run)
-    return result
+    return replace(result, counted=(*result.counted, *run.counted))
 
 
 def _ended_alive(thread_id: str, run: Run) -> None:
@@ -71,8 +76,11 @@ def _log_finished(thread_id: str, result: SliceResult) -> None:
     logger.info("slice finished", extra=fields)
 
 
-def _later(thread_id: str, deliveries: Sequence[Delivery], error: RetryableError, run: Run) -> SliceResult:
-    level = logging.ERROR if isinstance(error, Misconfigured) else logging.WARNING
+def _later(
+    thread_id: str, deliveries: Sequence[Delivery], error: RetryableError | PermanentError, run: Run
+) -> SliceResult:
+    """Let everything come back. What a store refuses for good ends on the dead-letter queue, where a person looks."""
+    level = logging.ERROR if isinstance(error, Misconfigured | PermanentError) else logging.WARNING
     fields = {
         "thread_id": thread_id,
         "code": error.code,

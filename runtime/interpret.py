@@ -58,7 +58,9 @@ class _When:
 
 
 def _taken_apart(completion: Completion) -> _Turn:
-    calls = [part for part in completion.parts if isinstance(part, WantedCall)]
+    # What a filter ended is not tried again, so a call in it is not even refused: the turn is over.
+    is_filtered = completion.stop in FILTERED
+    calls = [part for part in completion.parts if isinstance(part, WantedCall) and not is_filtered]
     said: list[SaidText | Thought] = []
     for part in completion.parts:
         if isinstance(part, WantedCall):

@@ -226,7 +226,9 @@ class LocalSystem:
         for _ in range(self.settings.worker_threads):
             idle.put(Environment(self.ports, self.settings, offers))
         input_queue = MemoryInputQueue(self.inputs, self.dead_letters)
-        return Workers(idle, _InTurn(), input_queue, self.clock, self.settings.visibility_s)
+        return Workers(
+            idle, _InTurn(), input_queue, self.clock, self.settings.visibility_s, self.settings.mark_from_receive
+        )
 
     def _server(self, tools: Sequence[LocalTool]) -> MemoryServer:
         by_name = {tool.name: tool for tool in tools}

@@ -69,6 +69,7 @@ def _hand_over(call: Call, row: ThreadRow, run: Run) -> None:
 
 
 def _send_undelivered(call: Call, row: ThreadRow, reason: str, run: Run) -> None:
+    run.counted.append("call_not_handed_over")
     logger.warning("call not handed over", extra={"thread_id": row.thread_id, "call_id": call.call_id})
     run.ports.queues.send_inputs([undelivered_message(row.thread_id, call.call_id, reason)])
 

@@ -23,7 +23,7 @@ CANCELLED_BY_INTERRUPTION = (
 NO_REPLY = "(no reply)"
 NO_OUTPUT = "(no output)"
 EMPTY_MESSAGE = "(empty message)"
-WITHHELD_INPUT = "[An input was here. The model provider refused it, so it is not shown.]"
+WITHHELD_INPUT = "[An input was here. It could not be handled, so it is not shown.]"
 WITHHELD_OUTPUT = "(withheld)"
 CUT_OFF = "[The answer ended here: it reached the limit of its length.]"
 STOPPED_EARLY = "[The answer ended here: it could not be completed.]"
@@ -39,6 +39,11 @@ def woken_after(seconds: int) -> str:
 
 def cut_note(shown_chars: int, all_chars: int) -> str:
     return f"\n[Cut: the first {shown_chars} of {all_chars} characters are shown.]"
+
+
+def left_out_note(items: int) -> str:
+    """Return the end of a result of which the rest, from the middle of an item on, was too large."""
+    return f"\n[Cut here: the result was too large. {items} of its items are missing or incomplete.]"
 
 
 def not_run_note(names: tuple[str, ...]) -> str:

@@ -1,35 +1,43 @@
 """What each message does to history. Pure: a draft in, a draft out; messages are taken in the order of delivery."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from runtime import phrases
 from runtime.draft import Draft
-from runtime.items import shown_items, shown_text
+from runtime.items import shown_bytes, shown_items, shown_text
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import CancelledCall, Event, TextItem, ToolResult, UserText
 from runtime.model.messages import Message, ResultContent, TextContent, UndeliveredContent, WakeContent
 from runtime.model.threads import Person, Thread
 
 
-def prepare(thread: Thread, messages: Sequence[Message], now_ms: int, limit_chars: int) -> Draft:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of one message enters history: characters of each of its items, bytes of all of them together."""
+
+    item_chars: int
+    message_bytes: int
+
+
+def prepare(thread: Thread, messages: Sequence[Message], now_ms: int, limits: Limits) -> Draft:
     """Return the draft in which these messages have been consumed. Nothing is reordered."""
     draft = Draft.of(thread)
     for message in messages:
-        draft = _consume(replace(draft, consumed=(*draft.consumed, message)), message, now_ms, limit_chars)
+        draft = _consume(replace(draft, consumed=(*draft.consumed, message)), message, now_ms, limits)
     return draft
 
 
-def _consume(draft: Draft, message: Message, now_ms: int, limit_chars: int) -> Draft:
+def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Draft:
     content = message.content
     if draft.tail is None and not isinstance(content, TextContent):
         return draft.drop("unknown_thread")  # only somebody who speaks can begin a conversation
     match content:
         case TextContent():
-            return _text(draft, message, content, now_ms, limit_chars)
+            return _text(draft, message, replace(content, text=_shown(content.text, limits)), now_ms)
         case ResultContent():
-            shown = replace(content, items=shown_items(content.items, limit_chars))
+            shown = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
             return _result(draft, message, shown, now_ms)
         case UndeliveredContent():
             return _undelivered(draft, message, content, now_ms)
@@ -39,9 +47,16 @@ def _consume(draft: Draft, message: Message, now_ms: int, limit_chars: int) -> D
             assert_never(content)
 
 
-def _text(draft: Draft, message: Message, content: TextContent, now_ms: int, limit_chars: int) -> Draft:
-    text = shown_text(content.text, limit_chars) if content.text.strip() else phrases.EMPTY_MESSAGE
-    spoken = detach(draft, now_ms).append(UserText(text, message.key.message_id), now_ms)
+def _shown(text: str, limits: Limits) -> str:
+    if not text.strip():
+        return phrases.EMPTY_MESSAGE
+    shown = shown_text(text, limits.item_chars)
+    fitting = shown_bytes(shown, limits.message_bytes)
+    return shown if fitting == shown else f"{fitting}{phrases.cut_note(len(fitting), len(text))}"
+
+
+def _text(draft: Draft, message: Message, content: TextContent, now_ms: int) -> Draft:
+    spoken = detach(draft, now_ms).append(UserText(content.text, message.key.message_id), now_ms)
     return replace(spoken, person=_newest_asker(draft.person, content, message.sent_ms))
 
 

@@ -1,8 +1,9 @@
 """What one attempt at a slice works with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runtime.ports import Ports
+from runtime.prepare import Limits
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
 
@@ -18,11 +19,15 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An environment, the moment its time is over (epoch ms), and how often the queue has delivered these messages."""
+    """An environment, the moment its time is over (epoch ms), and how often the queue has delivered these messages.
+
+    `counted` gathers what is worth a metric; nothing is decided by it.
+    """
 
     environment: Environment
     deadline_ms: int
     receive_count: int
+    counted: list[str] = field(default_factory=list)
 
     @property
     def ports(self) -> Ports:
@@ -31,6 +36,10 @@ class Run:
     @property
     def settings(self) -> Settings:
         return self.environment.settings
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.settings.shown_text_chars, self.settings.inline_bytes)
 
     @property
     def remaining_s(self) -> float:

@@ -29,7 +29,7 @@ from runtime.trial import open_case
 def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> SliceResult:
     """Handle the messages delivered for one thread. Safe to repeat after any failure.
 
-    Returns which deliveries are handled and which come back at once.
+    Returns which deliveries are handled; the others are to come back at once.
 
     Raises:
         RetryableError: deliver the same messages again, later.
@@ -52,15 +52,16 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
         return SliceResult.of(deliveries, progress)
 
     if thread.inbox:  # another attempt was here, and may still be: never answer beside it
-        ask_again(Draft.of(thread), run)
+        if thread.row.gave_up is None or thread.row.gave_up.wake_due_ms is None:
+            ask_again(Draft.of(thread), run)  # else its timer does, which has just been started again
         repeats = [delivery.message for delivery in todo if delivery.message.key in thread.inbox]
         ports.receipts.write(thread_id, repeats, thread.row.head)
         return SliceResult.of(deliveries, progress, repeats, ["handed_over"])
 
     messages = [with_payloads(delivery.message, ports.payloads) for delivery in case.deliveries]
-    draft = prepare(thread, messages, ports.clock.now_ms(), run.settings.shown_text_chars)
+    draft = prepare(thread, messages, ports.clock.now_ms(), run.limits)
     if case.verdict == "withhold this message":
-        thread = settle(giving_up.withhold(draft, "died", run), thread, run)
+        thread = settle(giving_up.withhold(draft, giving_up.DIED, run), thread, run)
     else:
         thread = answer(draft, run)
     ports.receipts.write(thread_id, messages, thread.row.head)
@@ -70,7 +71,7 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
 
 def answer(draft: Draft, run: Run) -> Thread:
     """(complete → commit → its effects)*, while the tail asks and budget and time remain."""
-    offer = run.environment.offers.of(draft.thread.row, run.ports) if draft.asks else None
+    offer = run.environment.offers.of(draft.thread.row, run.ports, run.counted) if draft.asks else None
     for _ in range(run.settings.completions_per_slice):
         if offer is None or not draft.asks or not run.may_complete:
             break
@@ -91,6 +92,8 @@ def answer(draft: Draft, run: Run) -> Thread:
 def settle(commit: Commit, thread: Thread, run: Run) -> Thread:
     """Make the commit durable, then perform its effects. Returns the thread as it is now."""
     run.ports.history.commit(commit)
+    if commit.row.gave_up is not None:
+        run.counted.append(f"gave_up_{commit.row.gave_up.code}")
     committed = after(thread, commit)
     perform(effects_after(committed, thread.row.head), committed.row, run)
     return committed

@@ -48,8 +48,9 @@ def workers_on_aws(settings: Settings) -> Workers:
         settings.scheduler_dlq_arn,
         settings.timer_delay_limit_s,
     )
+
     shared = Ports(
-        history=_history(settings, token, clock),
+        history=_history(settings, token, clock),  # replaced for each worker: see below
         receipts=DynamoReceipts(dynamodb, settings.state_table, clock, settings.receipt_life_s),
         manifests=DynamoManifests(dynamodb, settings.state_table, clock, settings.manifest_life_s),
         queues=SqsQueues(sqs, settings.input_queue_url, settings.output_queue_url, keyring, clock),
@@ -75,6 +76,7 @@ def workers_on_aws(settings: Settings) -> Workers:
         input_queue=SqsInputQueue(sqs, settings.input_queue_url, settings.dead_letter_queue_url, clock),
         clock=clock,
         visibility_s=settings.visibility_s,
+        alone_from_receive=settings.mark_from_receive,
     )
 
 

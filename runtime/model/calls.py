@@ -7,7 +7,6 @@ from runtime.model.entries import JsonObject
 
 CallState = Literal["pending", "answered", "detached", "subscribed", "failed", "cancelled", "ended"]
 LIVE_STATES: frozenset[CallState] = frozenset({"pending", "detached", "subscribed"})
-INTERRUPTION_RULES = ("continue", "cancel", "end")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The tools a completion is offered, and what becomes of a call of each."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,10 @@ RESERVED_NAMES = frozenset(
         "receive_event__injected",
     }
 )
+
+
+# A schema is somebody else's: deep references, patterns that are none, numbers too large for its arithmetic.
+_CANNOT_BE_APPLIED = (RecursionError, Unresolvable, ArithmeticError, re.error, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class Offer:
         """Return what is wrong with these arguments by the tool's schema, or None."""
         try:
             error = best_match(self.validators[name].iter_errors(dict(arguments)))
-        except (RecursionError, Unresolvable):
+        except _CANNOT_BE_APPLIED:
             return "they cannot be checked against the tool's schema; make them simpler"
         return None if error is None else f"{error.json_path}: {error.message}"[:500]
 

@@ -28,8 +28,8 @@ class Offers:
         self._made: OrderedDict[tuple[int, ...], tuple[tuple[Toolset, ...], Offer]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, row: ThreadRow, ports: Ports) -> Offer:
-        """Return what the threads of this root are offered; what a server may not offer is reported as output.
+    def of(self, row: ThreadRow, ports: Ports, counted: list[str]) -> Offer:
+        """Return what the threads of this root are offered; what a server may not offer is reported, and counted.
 
         Raises:
             RetryableError: the kept manifests are not to be had now.
@@ -37,6 +37,7 @@ class Offers:
         loaded = self._toolsets.load(row.root_id, ports)
         if loaded.refusals:
             ports.queues.send_outputs(_reports(row, loaded.refusals))
+            counted += ["tool_refused"] * len(loaded.refusals)
         return self._offer(loaded.toolsets)
 
     def _offer(self, toolsets: tuple[Toolset, ...]) -> Offer:

@@ -2,13 +2,15 @@
 
 import json
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from runtime.adapters.memory.fifo_limits import Sending
 from runtime.batch import BatchResult, run_batch
-from runtime.errors import ModelUnavailable, Unavailable
+from runtime.errors import Misconfigured, ModelUnavailable, PermanentError, Unavailable
 from runtime.model.turns import Completion, ModelRequest, TextBlock
 from runtime.ports import RawRecord
 from tests.support.values import calls, says
@@ -132,6 +134,32 @@ def test_a_first_receive_that_waited_long_gets_its_visibility_back_before_it_sta
     world.put_in(model=World(model).model)
     run_batch([received.record], world.system.workers, 300)
     assert seen == [world.clock.now_ms() + 30_000]
+
+
+def test_a_visibility_that_cannot_be_changed_is_counted_as_what_it_is() -> None:
+    class Refusing:
+        def postpone(self, handles: Sequence[str], visibility_s: int) -> None:
+            raise Misconfigured(f"{len(handles)}, {visibility_s}")
+
+        def park(self, record: RawRecord, reason: str) -> None:
+            raise AssertionError(record, reason)
+
+    world = World(answers)
+    workers = replace(world.system.workers, input_queue=Refusing())
+    result = run_batch([record("unlucky")], workers, 300)
+    assert (result.failed, "misconfigured" in result.counted) == (("r1",), True)
+    assert "defect" not in result.counted
+
+
+def test_a_group_that_came_often_is_not_begun_without_time_to_end_it() -> None:
+    world = World(answers)
+    records = [record("hello", "a", 1, receive_count=3), record("hello", "b", 2)]
+    assert run_batch(records, world.system.workers, 15).failed == ("r1",)
+
+
+def test_giving_up_is_counted() -> None:
+    world = World([PermanentError()])
+    assert "gave_up_model_refused" in run(world, record("hello")).counted
 
 
 def test_how_long_the_oldest_call_has_been_running_is_told() -> None:

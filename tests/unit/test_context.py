@@ -26,7 +26,7 @@ from runtime.model.turns import (
     Thought,
     WantedCall,
 )
-from runtime.prepare import prepare
+from runtime.prepare import Limits, prepare
 from runtime.tools.builtin import BUILTINS
 from runtime.tools.offer import offer_of
 from tests.support.values import (
@@ -43,6 +43,7 @@ from tests.support.values import (
     undelivered_message,
 )
 
+LIMITS = Limits(item_chars=100, message_bytes=1_000)
 OFFER = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("run_build")),))], BUILTINS)
 
 
@@ -130,10 +131,10 @@ _completions = st.lists(
 def _grown(steps: list[tuple[list[object], list[object]]]) -> Thread:
     """Return what any mix of messages and completions makes of a thread, decided by the real decisions."""
     thread = Thread(ThreadRow(THREAD, THREAD))
-    draft = prepare(thread, [text_message("hello")], NOW_MS, 100)
+    draft = prepare(thread, [text_message("hello")], NOW_MS, LIMITS)
     for inputs, parts in steps:
         for given_input in inputs:
-            draft = prepare(_stored(draft), list(_messages(draft, given_input)), NOW_MS, 100)
+            draft = prepare(_stored(draft), list(_messages(draft, given_input)), NOW_MS, LIMITS)
         if draft.asks:
             stop = "tool_use" if any(isinstance(part, WantedCall) for part in parts) else "end_turn"
             draft = interpret(draft, Completion(tuple(parts), stop, USAGE), OFFER, NOW_MS)  # type: ignore[arg-type]

@@ -73,6 +73,51 @@ def test_a_message_that_ends_the_process_each_time_is_withheld_and_those_behind_
     assert world.kinds[-1] == "assistant"
 
 
+def test_what_an_outage_kept_is_not_withheld_for_a_later_message_that_kills() -> None:
+    up = [False]
+
+    def model(request: ModelRequest) -> Completion:
+        if not up[0]:
+            raise ModelUnavailable
+        return answers(request)
+
+    world = World(model, give_up_delay_s=10_000_000)
+    world.say("innocent")
+    live_through(world, 7)
+    up[0] = True
+    world.say("it kills")
+    live_through(world, 12)
+    assert withheld(world) == [None, "died"]
+
+
+def test_a_defect_of_ours_is_no_death() -> None:
+    world = World()  # the script is empty, which is an error the runtime knows nothing of
+    world.say("hello")
+    live_through(world, 12)
+    assert world.kinds == []
+
+
+def test_a_commit_that_is_refused_for_good_ends_where_a_person_looks() -> None:
+    world = World(lambda _: says("Hello."))
+    world.put_in(history=Failing(world.ports.history, "commit", PermanentError()))
+    world.say("hello")
+    live_through(world, 21)
+    assert (world.kinds, len(world.system.inputs), len(world.system.dead_letters)) == ([], 0, 1)
+
+
+def test_a_redelivery_of_what_was_given_up_leaves_the_asking_to_its_timer() -> None:
+    world = World([ModelUnavailable()] * 100)
+    failures = iter([False] * 6 + [True] + [False] * 9)
+    world.put_in(receipts=Failing(world.ports.receipts, "write", Unavailable(), lambda: next(failures)))
+    world.say("hello")
+    live_through(world, 6)
+    failures = iter([True] + [False] * 99)
+    live_through(world, 1)
+    asked = len(world.model.seen)
+    live_through(world, 1)
+    assert (world.kinds, len(world.model.seen)) == (["user"], asked)
+
+
 def test_a_message_is_given_five_deaths_and_its_first_receives_before_it_is_withheld() -> None:
     world = World(answers)
     world.say("it kills")

@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.effects import wake_message
-from runtime.errors import Unavailable
+from runtime.errors import FenceLost, Unavailable
 from runtime.model.calls import Call, CallTarget
 from runtime.model.entries import AssistantText, Entry
 from runtime.model.messages import Delivery, Message, MessageKey
-from runtime.model.threads import Commit, Thread
+from runtime.model.threads import Commit, Thread, Wanted
 from runtime.outcome import SliceResult
-from runtime.ports import Mark
-from runtime.prepare import prepare
+from runtime.ports import History, Mark
+from runtime.prepare import Limits, prepare
 from runtime.run import Run
 from runtime.slice import run_slice
 from tests.support.crashing import ProcessDied
@@ -26,7 +26,7 @@ def message(text: str) -> Message:
 def left_behind(world: World, *messages: Message) -> Thread:
     """Commit these messages, and nothing after that: as an attempt that died at once, or still asks the model."""
     empty = world.thread()
-    world.ports.history.commit(prepare(empty, messages, NOW_MS, 1_000).commit("another attempt"))
+    world.ports.history.commit(prepare(empty, messages, NOW_MS, Limits(1_000, 10_000)).commit("another attempt"))
     return world.thread()
 
 
@@ -59,6 +59,23 @@ class Failing:
     def _fail(self, *_: Any) -> None:
         assert self.error is not None
         raise self.error
+
+
+class Overtaken:
+    """History whose first commit loses its version to somebody."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.commits: list[Commit] = []
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        return self._history.load(thread_id, wanted)
+
+    def commit(self, commit: Commit) -> None:
+        self.commits.append(commit)
+        if len(self.commits) == 1:
+            raise FenceLost
+        self._history.commit(commit)
 
 
 def test_a_slice_that_finds_traces_of_another_asks_no_model_and_leaves_the_answer_to_a_wake() -> None:
@@ -112,6 +129,17 @@ def test_a_message_that_changes_nothing_is_known_to_have_been_consumed() -> None
     stray = replace(wake_message(world.thread().row), key=MessageKey("wake", "wake:t:0"))
     left_behind(world, message("hello"), stray)
     assert world.thread(keys=[stray.key]).inbox == frozenset({stray.key})
+
+
+def test_two_attempts_at_one_commit_carry_different_ids() -> None:
+    world = World([says("Once."), says("Twice.")])
+    history = Overtaken(world.ports.history)
+    world.put_in(history=history)
+    world.say("hello")
+    world.settle()
+    first, second = history.commits
+    assert first.row.version == second.row.version == 1
+    assert first.row.commit_id != second.row.commit_id
 
 
 def test_a_wake_that_cannot_be_sent_leaves_the_message_without_a_receipt_however_often_it_came() -> None:

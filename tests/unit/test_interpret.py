@@ -114,11 +114,16 @@ def test_arguments_that_do_not_fit_the_schema_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", [{"$ref": "#/$defs/none"}, {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}]
+    "schema",
+    [
+        {"$ref": "#/$defs/none"},
+        {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"properties": {"a": {"pattern": "("}}},
+    ],
 )
 def test_a_schema_that_cannot_be_applied_is_told_and_ends_nothing(schema: dict[str, object]) -> None:
     odd = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("odd", schema)),))], ())
-    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": 1}), odd, NOW_MS)
+    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": "1"}), odd, NOW_MS)
     assert "cannot be checked" in refusal_of(draft)
 
 
@@ -190,6 +195,12 @@ def test_an_answer_that_was_cut_says_so(stop: StopReason) -> None:
 def test_an_answer_that_a_filter_took_whole_is_stored_as_withheld() -> None:
     draft = interpreted(says(stop="content_filtered"))
     assert [getattr(body, "text", None) for body in bodies(draft)] == [phrases.WITHHELD_OUTPUT]
+
+
+def test_a_call_in_an_answer_that_a_filter_ended_is_neither_run_nor_asked_for_again() -> None:
+    draft = interpreted(calls("run_build", {"seconds": 5}, stop="content_filtered"))
+    assert [getattr(body, "text", None) for body in bodies(draft)] == [phrases.WITHHELD_OUTPUT]
+    assert not draft.asks
 
 
 def test_a_detached_call_of_ones_own_can_be_cancelled() -> None:

@@ -13,7 +13,7 @@ from runtime.model.threads import ThreadRow
 from runtime.model.toolsets import Notice
 from runtime.model.turns import Completion, TextBlock, WantedCall
 from runtime.perform import perform
-from runtime.prepare import prepare
+from runtime.prepare import Limits, prepare
 from runtime.run import Run
 from runtime.tools.builtin import BUILTINS
 from tests.support.values import NOW_MS, THREAD, USAGE, asked, call_row, called, result_message, says, thread_of
@@ -66,7 +66,7 @@ def test_every_thread_is_asked_with_the_same_system_prompt_and_tools() -> None:
 
 def test_built_in_tools_are_offered_last_and_always_in_one_order() -> None:
     world = World(tools=["z_tool", "a_tool"])
-    offer = run_of(world).environment.offers.of(ThreadRow("t", "t"), world.ports)
+    offer = run_of(world).environment.offers.of(ThreadRow("t", "t"), world.ports, [])
     names = [spec.name for spec in offer.specs]
     assert names == ["z_tool", "a_tool", *(builtin.spec.name for builtin in BUILTINS)]
 
@@ -74,7 +74,9 @@ def test_built_in_tools_are_offered_last_and_always_in_one_order() -> None:
 def test_a_child_is_offered_what_its_root_is() -> None:
     world = World()
     offers = run_of(world).environment.offers
-    assert offers.of(ThreadRow("child", "root"), world.ports) is offers.of(ThreadRow("root", "root"), world.ports)
+    assert offers.of(ThreadRow("child", "root"), world.ports, []) is offers.of(
+        ThreadRow("root", "root"), world.ports, []
+    )
     assert [world.ports.manifests.read(name) == () for name in ("root", "child")] == [False, True]
 
 
@@ -85,7 +87,7 @@ def test_a_turn_without_words_is_shown_as_one() -> None:
 
 def test_a_result_that_holds_nothing_is_stored_as_something_a_model_accepts() -> None:
     thread = thread_of(asked(), called("call_1"), calls=[call_row("call_1")])
-    body = prepare(thread, [result_message("call_1", "  \n")], NOW_MS, 1_000).entries[0].body
+    body = prepare(thread, [result_message("call_1", "  \n")], NOW_MS, Limits(1_000, 10_000)).entries[0].body
     assert isinstance(body, ToolResult)
     assert body.items == (TextItem(phrases.NO_OUTPUT),)
 

@@ -1,14 +1,17 @@
 """What each message does to history."""
 
+from dataclasses import replace
+
 import pytest
 
 from runtime import phrases
 from runtime.draft import Draft
+from runtime.items import plain_text
 from runtime.model.calls import CallState, CallTarget
-from runtime.model.entries import Event, TextItem, ToolResult, UserText
-from runtime.model.messages import Message
+from runtime.model.entries import Event, ImageItem, Item, TextItem, ToolResult, UserText
+from runtime.model.messages import Message, ResultContent
 from runtime.model.threads import Thread
-from runtime.prepare import prepare
+from runtime.prepare import Limits, prepare
 from tests.support.values import (
     NOW_MS,
     answered,
@@ -24,7 +27,7 @@ from tests.support.values import (
 
 
 def prepared(thread: Thread, *messages: Message) -> Draft:
-    return prepare(thread, messages, NOW_MS + 5_000, limit_chars=1_000)
+    return prepare(thread, messages, NOW_MS + 5_000, Limits(item_chars=1_000, message_bytes=10_000))
 
 
 def waiting_thread(target: CallTarget | None = None) -> Thread:
@@ -186,3 +189,32 @@ def test_an_empty_text_is_stored_as_something_a_model_accepts() -> None:
     body = prepared(thread_of(), text_message(" \n ")).entries[0].body
     assert isinstance(body, UserText)
     assert body.text == phrases.EMPTY_MESSAGE
+
+
+def result_items(*items: Item, item_chars: int = 100, message_bytes: int = 1_000) -> tuple[Item, ...]:
+    message = replace(result_message("call_1"), content=ResultContent("call_1", items))
+    body = prepare(waiting_thread(), [message], NOW_MS, Limits(item_chars, message_bytes)).entries[0].body
+    assert isinstance(body, ToolResult)
+    return body.items
+
+
+def test_each_item_is_cut_by_itself_and_those_behind_it_are_kept() -> None:
+    shown = result_items(TextItem("x" * 101), TextItem("the answer is 42"))
+    assert shown == (TextItem("x" * 100 + phrases.cut_note(100, 101)), TextItem("the answer is 42"))
+
+
+def test_a_result_of_very_many_items_stays_within_its_bytes_and_says_what_is_missing() -> None:
+    shown = result_items(*(TextItem("a") for _ in range(99_000)), message_bytes=100_000)
+    assert len(shown) < 3_000
+    assert "of its items are missing or incomplete" in plain_text(shown[-1:])
+
+
+def test_a_text_whose_bytes_are_many_is_cut_within_a_character() -> None:
+    draft = prepare(thread_of(), [text_message("\u4e2d" * 500)], NOW_MS, Limits(1_000, 1_000))
+    body = draft.entries[0].body
+    assert isinstance(body, UserText)
+    assert body.text == "\u4e2d" * 333 + phrases.cut_note(333, 500)
+
+
+def test_an_image_leaves_a_note_that_it_is_not_shown() -> None:
+    assert result_items(ImageItem("aGk=", "image/png")) == (TextItem(phrases.IMAGE_NOT_SHOWN),)

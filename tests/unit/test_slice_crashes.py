@@ -133,5 +133,4 @@ def test_a_commit_whose_reply_is_lost_is_neither_lost_nor_doubled(at: int, lande
     world.say("build it")
     world.settle()
     assert world.kinds == ["user", "tool_call", "tool_result", "assistant", "user", "assistant", "tool_call"]
-    assert len(world.calls) >= 1
     assert len({call.call_id for call in world.calls}) == 1
