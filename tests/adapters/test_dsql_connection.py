@@ -161,10 +161,31 @@ def test_a_read_that_lost_its_connection_is_repeated_on_a_new_one(
     connection: DsqlConnection, wire: WireCounter, tokens: Tokens
 ) -> None:
     connection.read(READ)
-    wire.break_at = "SELECT balance"
+    wire.breaks.append("SELECT balance")
 
     assert connection.read(READ)[0].rows == [(1,), (1,)]
     assert (wire.connections, tokens.made) == (2, 2)
+
+
+def test_a_read_that_loses_its_connection_twice_is_left_for_later(
+    connection: DsqlConnection, wire: WireCounter
+) -> None:
+    wire.breaks += ["SELECT balance"] * 2
+
+    with pytest.raises(Unavailable):
+        connection.read(READ)
+
+    assert wire.connections == 2
+
+
+def test_a_statement_alone_is_repeated_after_a_loss_and_refused_like_any_other(
+    connection: DsqlConnection, wire: WireCounter
+) -> None:
+    wire.breaks.append("SELECT 1")
+    assert connection.run_alone(Statement("SELECT 1")) == [(1,)]
+    with pytest.raises(Misconfigured):
+        connection.run_alone(Statement("SELECT * FROM nowhere"))
+    assert wire.connections == 2
 
 
 def test_a_commit_whose_answer_was_lost_is_unknown_and_not_repeated(

@@ -18,6 +18,7 @@ from runtime.adapters.aws.dsql_statements import Statements, for_schema
 from runtime.adapters.aws.migrations import SCHEMA_VERSION, all_statements, grant_slice, migrate
 from runtime.adapters.clock import SystemClock
 from runtime.adapters.memory.clock import ManualClock
+from runtime.errors import Unavailable
 from scripts.offline_stack.throwaway import DsnFactory
 from tests.support.dsql import connection_to, endpoint_of
 from tests.support.wire_counter import WireCounter, counting
@@ -53,6 +54,18 @@ class StutteringConnection:
     def run_alone(self, statement: Statement) -> list[Row]:
         self.inner.run_alone(statement)
         return self.inner.run_alone(statement)
+
+
+@dataclass
+class IndexlessConnection:
+    """A connection to a database that takes an index, and then does not get it built."""
+
+    inner: DsqlConnection
+    answered_by: str
+    answer: tuple[object, ...]
+
+    def run_alone(self, statement: Statement) -> list[Row]:
+        return [self.answer] if self.answered_by in statement.sql else self.inner.run_alone(statement)
 
 
 @dataclass
@@ -125,6 +138,14 @@ def test_a_deployment_that_died_anywhere_is_finished_by_the_next_one(fresh_dsn: 
 def test_a_statement_whose_answer_was_lost_may_run_twice(connection: DsqlConnection) -> None:
     assert migrate(StutteringConnection(connection), "infinity", SystemClock()) == 0
     assert migrate(connection, "infinity", SystemClock()) == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize(("answered_by", "answer"), [("wait_for_job", (False,)), ("indisvalid", ("calls_by_state",))])
+def test_an_index_that_was_not_built_stops_the_deployment(
+    connection: DsqlConnection, answered_by: str, answer: tuple[object, ...]
+) -> None:
+    with pytest.raises(Unavailable, match="deploy again"):
+        migrate(IndexlessConnection(connection, answered_by, answer), "infinity", SystemClock())
 
 
 def test_an_older_version_of_the_code_leaves_a_newer_schema_as_it_is(connection: DsqlConnection, dsn: str) -> None:

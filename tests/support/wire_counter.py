@@ -26,8 +26,8 @@ class WireCounter:
     `fates`, one per COMMIT of a transaction that may write: "conflict" answers it with 40001, having rolled back;
     "unavailable" lets it happen and answers with XX000; "lost before" closes the connection instead of passing it on;
     "lost after" lets it happen and closes the connection instead of passing on the answer.
-    `refusals`: so many connections are closed at once. `break_at`: the next statement with this text in it breaks its
-    connection.
+    `refusals`: so many connections are closed at once. `breaks`: for each text the next statement that holds it breaks
+    its connection.
     """
 
     port: int = 0
@@ -37,7 +37,7 @@ class WireCounter:
     statements: list[str] = field(default_factory=list)
     parsed: list[str] = field(default_factory=list)
     fates: list[CommitFate] = field(default_factory=list)
-    break_at: str | None = None
+    breaks: list[str] = field(default_factory=list)
     refusals: int = 0
     clients: list[socket.socket] = field(default_factory=list)
 
@@ -153,8 +153,8 @@ class _Session:
         return b"\0".join((name, text, rest))
 
     def _note(self, statement: str) -> None:
-        if self._counter.break_at is not None and self._counter.break_at in statement:
-            self._counter.break_at = None
+        if self._counter.breaks and self._counter.breaks[0] in statement:
+            self._counter.breaks.pop(0)
             raise EOFError
         if not statement.startswith(TRANSACTION_WORDS):
             self._counter.statements.append(statement)
