@@ -15,6 +15,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from pydantic import BaseModel, ConfigDict, Field
 
+from handlers.logs import write_runtime_logs_through
 from runtime.adapters.aws.clients import client_config
 from runtime.adapters.aws.dsql_connection import DsqlConnection
 from runtime.adapters.aws.dsql_endpoint import Endpoint, token_source
@@ -62,6 +63,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
 
     Raises only when the answer could not be given: Lambda then calls again.
     """
+    write_runtime_logs_through(logger)
     change = Change.model_validate(event)
     try:
         if change.kind != "Delete":

@@ -18,6 +18,7 @@ from runtime.adapters.aws.s3 import S3Payloads
 from runtime.adapters.aws.secrets import SecretsKeyring
 from runtime.adapters.aws.sqs import SqsQueues
 from runtime.adapters.clock import SystemClock
+from runtime.errors import described
 from runtime.receive import Answer, Limits, ReceiverPorts, Request, receive
 from runtime.settings import Settings
 
@@ -43,8 +44,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  #
     try:
         environment = _environment()
         answer = receive(_request(event), environment.ports, environment.limits)
-    except Exception:
-        logger.exception("callback not accepted")
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller is to try again
+        logger.error("callback not accepted", extra=described(error))  # noqa: TRY400 - its message may quote the body
         metrics.add_metric(name="CallbacksFailed", unit=MetricUnit.Count, value=1)
         return _response(500, '{"error":"internal error"}')
     _report(answer)

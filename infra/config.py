@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from infra.context import ConfigError, Context
-from infra.tool_servers import ToolServer
+from infra.tool_servers import EXAMPLE, ToolServer
 
 # Limits of AWS. SQS: retention 14 days, per-message delay 900 s, receive count 1,000. Lambda: 900 s, 10,240 MB, FIFO
 # batches of 10, event source concurrency 2 to 1,000, requests of 6 MB.
@@ -55,17 +55,15 @@ class DatabaseConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The model: a Bedrock model id, an inference profile id, or the ARN of either; its window in tokens."""
+    """The model: a Bedrock model id, an inference profile id, or the ARN of either."""
 
     model_id: str
-    window_tokens: int
     endpoint: str | None
 
     @classmethod
     def read(cls, context: Context) -> Self:
         return cls(
             model_id=context.text("model_id", "global.anthropic.claude-sonnet-4-6"),
-            window_tokens=context.number("model_window_tokens", 200_000, least=4_096, most=10_000_000),
             endpoint=context.optional_text("model_endpoint"),
         )
 
@@ -137,7 +135,7 @@ class ReachConfig:
             callback_body_limit_bytes=context.number(
                 "callback_body_limit_bytes", 4 * 1024 * 1024, least=1_024, most=6 * 1024 * 1024
             ),
-            tool_servers=tuple(ToolServer.read(item) for item in context.items("tool_servers")),
+            tool_servers=_tool_servers(context),
             allowed_private_networks=tuple(_network(item) for item in context.items("allowed_private_networks")),
             example_toolset=context.flag("example_toolset", default=True),
         )
@@ -227,6 +225,14 @@ def _base_url(context: Context, name: str) -> str | None:
     if value is not None and not value.startswith(("http://", "https://")):
         raise ConfigError(f"{name} must start with http:// or https://, not {value!r}")
     return value.rstrip("/") if value else None
+
+
+def _tool_servers(context: Context) -> tuple[ToolServer, ...]:
+    servers = tuple(ToolServer.read(item) for item in context.items("tool_servers"))
+    names = [server.name for server in servers]
+    if len({*names, EXAMPLE}) <= len(names):
+        raise ConfigError(f"every tool server has a name of its own, and {EXAMPLE} is the one that comes with it")
+    return servers
 
 
 def _settings(context: Context) -> dict[str, str]:

@@ -20,7 +20,7 @@ from infra.slices import Slices
 from infra.storage import PayloadBucket, StateTable, TokenSecret
 from infra.timer_relay import TimerRelay
 from infra.timers import Timers
-from infra.tool_servers import ToolServer
+from infra.tool_servers import EXAMPLE, ToolServer
 
 
 class InfinityStack(Stack):
@@ -83,7 +83,6 @@ class InfinityStack(Stack):
                 {
                     "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
                     "INFINITY_OUTPUT_QUEUE_URL": self.queues.output.queue_url,
-                    "INFINITY_STATE_TABLE": self.state.table_name,
                     "INFINITY_PAYLOAD_BUCKET": self.payloads.bucket_name,
                     "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
                     "INFINITY_CALLBACK_BODY_LIMIT_BYTES": str(reach.callback_body_limit_bytes),
@@ -103,7 +102,6 @@ class InfinityStack(Stack):
                     "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
                     "INFINITY_TIMER_QUEUE_URL": self.timers.queue.queue_url,
                     "INFINITY_TIMER_DELAY_LIMIT_S": str(self.config.queues.timer_delay_limit_s),
-                    "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
                 }
             ),
         )
@@ -148,7 +146,6 @@ class InfinityStack(Stack):
             "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
             "INFINITY_RECEIVER_URL": self.receiver.base_url,
             "INFINITY_MODEL_ID": config.model.model_id,
-            "INFINITY_MODEL_WINDOW_TOKENS": str(config.model.window_tokens),
             "INFINITY_TOOL_SERVERS": self.to_json_string([server.told for server in self._tool_servers()]),
             "INFINITY_ALLOWED_PRIVATE_NETWORKS": json.dumps(config.reach.allowed_private_networks),
             "INFINITY_VISIBILITY_S": str(config.queues.visibility_s),
@@ -164,7 +161,10 @@ class InfinityStack(Stack):
         servers = list(self.config.reach.tool_servers)
         if self.toolset is not None:
             arn = self.toolset.toolset.function.function_arn
-            servers.append(ToolServer(name="example", url=self.toolset.base_url, auth="sigv4", arn=arn))
+            # Behind another base the host no longer tells that it is a Function URL.
+            sign_as = None if self.config.reach.function_url_base is None else "lambda"
+            example = ToolServer(name=EXAMPLE, url=self.toolset.base_url, auth="sigv4", arn=arn, sign_as=sign_as)
+            servers.append(example)
         return servers
 
     def _migration(self) -> Migration:
@@ -212,7 +212,7 @@ class InfinityStack(Stack):
         allow = self.slices.slice.allow
         group = self.timers.schedule_group.ref
         schedules = self.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
-        allow(["scheduler:CreateSchedule", "scheduler:DeleteSchedule"], [schedules])
+        allow(["scheduler:CreateSchedule"], [schedules])
         passed_to = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
         allow(["iam:PassRole"], [self.timers.scheduler_role.role_arn], passed_to)
 

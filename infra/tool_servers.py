@@ -7,7 +7,9 @@ from typing import Self
 from infra.context import ConfigError
 
 REQUIRED = {"name", "url", "auth"}
-OPTIONAL = {"secret_arn", "arn"}
+OPTIONAL = {"secret_arn", "arn", "allowed_hosts", "sign_as"}
+SIGNED_SERVICES = ("lambda", "execute-api")
+EXAMPLE = "example"  # the name of the tool server that comes with the deployment
 AUTHS = ("sigv4", "bearer", "none")
 
 
@@ -26,7 +28,8 @@ class ToolServer:
 
     `auth` is "sigv4" for a Function URL or an API Gateway, "bearer" for a token that is the text of `secret_arn`, or
     "none". `arn` is for "sigv4": the function behind the URL, or the `execute-api` ARN of the API, that the slice may
-    then invoke; it can be left out where the server's own policy lets the slice in.
+    then invoke; it can be left out where the server's own policy lets the slice in. `sign_as` names the service to sign
+    for when the host is a domain of one's own. `allowed_hosts` are further hosts the server's endpoint may be on.
     """
 
     name: str
@@ -34,6 +37,8 @@ class ToolServer:
     auth: str
     secret_arn: str | None = None
     arn: str | None = None
+    sign_as: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, item: object) -> Self:
@@ -42,11 +47,16 @@ class ToolServer:
         Raises:
             ConfigError: a field is missing, unknown, not a text, or goes with another `auth`.
         """
-        if not isinstance(item, dict) or not all(isinstance(value, str) for value in item.values()):
-            raise ConfigError(f"tool_servers holds objects of texts, not {item!r}")
+        if not isinstance(item, dict):
+            raise ConfigError(f"tool_servers holds objects, not {item!r}")
         if not REQUIRED <= item.keys() <= REQUIRED | OPTIONAL:
-            raise ConfigError("a tool server has a name, a url and an auth; and a secret_arn or an arn where needed")
-        server = cls(**{str(key): str(value) for key, value in item.items()})
+            optional = ", ".join(sorted(OPTIONAL))
+            raise ConfigError(f"a tool server has a name, a url and an auth; and, where needed, {optional}")
+        hosts = item.get("allowed_hosts", [])
+        texts = {str(key): value for key, value in item.items() if key != "allowed_hosts"}
+        if not isinstance(hosts, list) or not all(isinstance(value, str) for value in [*hosts, *texts.values()]):
+            raise ConfigError("a tool server's fields are texts, and its allowed_hosts a list of texts")
+        server = cls(**texts, allowed_hosts=tuple(hosts))
         server.check()
         return server
 
@@ -55,14 +65,19 @@ class ToolServer:
             raise ConfigError(f"the auth of tool server {self.name} must be one of {', '.join(AUTHS)}")
         if (self.auth == "bearer") != (self.secret_arn is not None):
             raise ConfigError(f"tool server {self.name}: secret_arn goes with auth bearer, and only with it")
+        if self.sign_as is not None and (self.auth != "sigv4" or self.sign_as not in SIGNED_SERVICES):
+            raise ConfigError(
+                f"tool server {self.name}: sign_as is lambda or execute-api, and goes with auth sigv4 only"
+            )
         if self.arn is not None and self.auth != "sigv4":
             raise ConfigError(f"tool server {self.name}: arn goes with auth sigv4 only")
 
     @property
-    def told(self) -> dict[str, str]:
+    def told(self) -> dict[str, object]:
         """What the slice is told; the ARN is for the stack alone."""
-        known = {"name": self.name, "url": self.url, "auth": self.auth}
-        return known if self.secret_arn is None else {**known, "secret_arn": self.secret_arn}
+        optional = {"secret_arn": self.secret_arn, "sign_as": self.sign_as, "allowed_hosts": list(self.allowed_hosts)}
+        given = {name: value for name, value in optional.items() if value}
+        return {"name": self.name, "url": self.url, "auth": self.auth, **given}
 
     @property
     def rights(self) -> list[Right]:

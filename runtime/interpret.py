@@ -5,7 +5,6 @@ asked again, within the same slice.
 """
 
 import json
-import re
 from dataclasses import dataclass, replace
 
 from runtime import phrases
@@ -13,12 +12,10 @@ from runtime.draft import Draft
 from runtime.identity import call_id_at
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
-from runtime.model.turns import Completion, SaidText, Thought, WantedCall
+from runtime.model.turns import TOOL_NAME, Completion, SaidText, Thought, WantedCall
 from runtime.tools.offer import RESERVED_NAMES, Answer, Offer
 from runtime.wire.text import UnreadableJson, read_json
 
-# The strictest provider's rule for tool names in a request (Bedrock Converse, ToolUseBlock.name).
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAME_FOR_INVALID = "invalid_tool_name"
 _SHOWN_OF_WHAT_WAS_WRITTEN = 500
 _NOTES = {
@@ -98,7 +95,7 @@ def _spoken(turn: _Turn) -> list[Body]:
 def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, when: _When) -> Draft:
     call_id = call_id_at(draft.thread_id, draft.head + 1)
     arguments = _parsed(wanted.arguments_json)
-    name = wanted.name if _TOOL_NAME.fullmatch(wanted.name) else _NAME_FOR_INVALID
+    name = wanted.name if TOOL_NAME.fullmatch(wanted.name) else _NAME_FOR_INVALID
     stored = ToolCall(call_id, name, arguments or {}, wanted.provider_call_id, turn.not_run, turn.finish)
     position = draft.head + 1
     draft = draft.append(stored, when.now_ms, when.turn)

@@ -78,7 +78,7 @@ class Manifests(Protocol):
 
 
 class Queues(Protocol):
-    """Sending. What was accepted is delivered at least once, in order of sending per group."""
+    """Sending. What was accepted is delivered at least once; each call's messages after those of the call before."""
 
     def send_inputs(self, messages: Sequence[Message]) -> None:
         """Put messages of ours on the input queue, authenticated, group = thread. All or an error."""

@@ -2,12 +2,15 @@
 
 import ipaddress
 import json
+import logging
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from runtime.model.toolsets import ToolServer
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "INFINITY_"
 
@@ -20,11 +23,17 @@ def _network(given: str) -> str:
     return str(ipaddress.ip_network(given))
 
 
+def _distinct(servers: tuple[ToolServer, ...]) -> tuple[ToolServer, ...]:
+    if len({server.name for server in servers}) < len(servers):
+        raise ValueError("every tool server has a name of its own")
+    return servers
+
+
 Networks = Annotated[tuple[Annotated[str, BeforeValidator(_network)], ...], BeforeValidator(_from_json)]
 
 
 class Settings(BaseModel):
-    """Frozen; unknown variables are ignored; a bad value names the variable and never repeats it."""
+    """Frozen; unknown variables are ignored, with a warning; a bad value names the variable and never repeats it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
@@ -46,7 +55,7 @@ class Settings(BaseModel):
     scheduler_role_arn: str = ""
     scheduler_dlq_arn: str = ""
     receiver_url: str = ""
-    tool_servers: Annotated[tuple[ToolServer, ...], BeforeValidator(_from_json)] = ()
+    tool_servers: Annotated[tuple[ToolServer, ...], BeforeValidator(_from_json), AfterValidator(_distinct)] = ()
     allowed_private_networks: Networks = ()
 
     # The model.
@@ -54,7 +63,6 @@ class Settings(BaseModel):
     model_thinking: Literal["off", "adaptive"] = "off"  # a fixed budget does not go with turns the runtime injects
     model_cache_points: int = Field(default=4, ge=0, le=4)
     model_stall_s: float = Field(default=120, gt=0)
-    model_window_tokens: int = Field(default=200_000, ge=1)
     max_tokens: int = Field(default=8_192, ge=16)
     system_prompt: str = ""
 
@@ -96,4 +104,6 @@ class Settings(BaseModel):
             for name, value in environment.items()
             if name.startswith(PREFIX) and value
         }
+        for name in sorted(given.keys() - cls.model_fields.keys()):
+            logger.warning("setting unknown, so without effect", extra={"setting": name})
         return cls.model_validate(given)

@@ -12,7 +12,8 @@ class ToolServer:
     """A configured tool server. `url` is the base its discovery path is appended to, without a trailing slash.
 
     `auth`: "sigv4" signs as the slice's own role, "bearer" sends the secret stored under `secret_arn`, "none" nothing.
-    `allowed_hosts` are further hosts its endpoint may be on; credentials go there too.
+    `allowed_hosts` are further hosts its endpoint may be on; credentials go there too. `sign_as` is the service to sign
+    for where the host does not tell: a domain of one's own in front of a Function URL or an API Gateway.
     """
 
     name: str
@@ -20,6 +21,7 @@ class ToolServer:
     auth: Literal["sigv4", "bearer", "none"] = "none"
     secret_arn: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    sign_as: Literal["lambda", "execute-api"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

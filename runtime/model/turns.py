@@ -1,9 +1,13 @@
 """What the model is asked, and what it answered. Neutral between providers; adapters translate."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from runtime.model.entries import Item, JsonObject, Usage
+
+# The strictest provider's rule for the names of tools in a request (Bedrock Converse, ToolUseBlock.name).
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 StopReason = Literal[
     "end_turn",

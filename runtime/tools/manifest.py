@@ -1,14 +1,13 @@
 """What a tool server says it offers, judged: usable as a whole, or refused with every reason in one report. Pure."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin
 
 from runtime.model.toolsets import CachedManifest, OfferedTool, Refusal, ToolServer, Toolset
-from runtime.model.turns import ToolSpec
+from runtime.model.turns import TOOL_NAME, ToolSpec
 from runtime.tools.offer import RESERVED_NAMES
 from runtime.tools.reach import reach_fault
 from runtime.tools.schemas import schema_fault
@@ -16,7 +15,6 @@ from runtime.wire.rap import BadBody, Manifest, ToolOfManifest, read_manifest
 
 # The strictest provider's rule for tool names (Bedrock Converse, ToolSpecification.name). No name is mended: what is
 # cut or replaced may become equal to another.
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHOWN_NAME_CHARS = 40
 _SHOWN_FAULTS = 10
 
@@ -102,7 +100,7 @@ def _faults(server: ToolServer, manifest: Manifest) -> tuple[str, ...]:
 
 def _tool_faults(tool: ToolOfManifest) -> list[str]:
     faults: list[str] = []
-    if not _TOOL_NAME.fullmatch(tool.name):
+    if not TOOL_NAME.fullmatch(tool.name):
         faults.append(f"{_shown(tool.name)} is not a tool name (1 to 64 letters, digits, _ and -)")
     fault = schema_fault(tool.inputSchema)
     if fault:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HELD_S = 300
 RECEIVE_LIMIT = 10
 
-Fate = Literal["put back", "would be put back", "left: malformed", "deleted: malformed"]
+Fate = Literal["put back", "would be put back", "left: cannot be sent", "left: malformed", "deleted: malformed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,13 @@ class DeadLetter:
         fields = json.loads(self.body)
         if fields.get("message_id") is not None:
             return self.body
-        return json.dumps({**fields, "message_id": self.message_id})
+        # As compact as JSON can be: escapes would make a large body too large.
+        return json.dumps({**fields, "message_id": self.message_id}, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether it was parked. A parked body that filled its message had no room for the reason."""
+        return self.reason is not None or not _is_object(self.body)
 
     @property
     def deduplication_id(self) -> str:
@@ -82,14 +88,18 @@ def redrive(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate
     """
     url = target.outputs["InputDeadLetterQueueUrl"]
     kept: list[DeadLetter] = []
+    stopped: set[str] = set()  # threads of which one could not be sent: those behind it must not overtake it
     seen = 0
     try:
         while seen < options.limit and (letters := _receive(target.sqs, url, options.limit - seen)):
             seen += len(letters)
             for letter in letters:
                 fate = _fate(letter, options)
-                if fate == "put back":
-                    _put_back(target, letter)
+                if fate == "put back" and letter.thread_id in stopped:
+                    fate = "left: cannot be sent"
+                if fate == "put back" and not _put_back(target, letter):
+                    stopped.add(letter.thread_id)
+                    fate = "left: cannot be sent"
                 if fate in ("put back", "deleted: malformed"):
                     target.sqs.delete_message(QueueUrl=url, ReceiptHandle=letter.handle)
                 else:
@@ -101,7 +111,7 @@ def redrive(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate
 
 
 def _fate(letter: DeadLetter, options: Options) -> Fate:
-    if letter.reason is not None:
+    if letter.is_malformed:
         return "deleted: malformed" if options.delete_malformed and not options.dry_run else "left: malformed"
     return "would be put back" if options.dry_run else "put back"
 
@@ -125,13 +135,26 @@ def _letter(message: "MessageTypeDef") -> DeadLetter:
     return DeadLetter(message["MessageId"], message["ReceiptHandle"], thread_id, message["Body"], reason)
 
 
-def _put_back(target: Target, letter: DeadLetter) -> None:
-    target.sqs.send_message(
-        QueueUrl=target.input_queue_url,
-        MessageBody=letter.body_with_identity,
-        MessageGroupId=letter.thread_id,
-        MessageDeduplicationId=letter.deduplication_id,
-    )
+def _put_back(target: Target, letter: DeadLetter) -> bool:
+    """Send it, and return whether the queue took it."""
+    try:
+        target.sqs.send_message(
+            QueueUrl=target.input_queue_url,
+            MessageBody=letter.body_with_identity,
+            MessageGroupId=letter.thread_id,
+            MessageDeduplicationId=letter.deduplication_id,
+        )
+    except ClientError as error:
+        print(f"message {letter.message_id} was not taken: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _is_object(body: str) -> bool:
+    try:
+        return isinstance(json.loads(body), dict)
+    except ValueError:
+        return False
 
 
 def _show(fates: Sequence[tuple[DeadLetter, Fate]]) -> None:

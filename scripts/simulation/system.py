@@ -153,7 +153,9 @@ class System:
         idle: LifoQueue[Environment] = LifoQueue()
         idle.put(Environment(replace(self.ports, **stepped), self.settings, self._offers))
         queue = Stepped("queue", MemoryInputQueue(self.inputs, self.dead_letters), process)
-        return Workers(idle, _InTurn(), queue, self.clock, self.settings.visibility_s)
+        return Workers(
+            idle, _InTurn(), queue, self.clock, self.settings.visibility_s, self.settings.mark_from_receive
+        )
 
 
 class _InTurn(Executor):

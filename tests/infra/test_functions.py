@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from runtime.settings import Settings
 from tests.infra.conftest import SynthesizeWith
 from tests.infra.synthesized import Stack, points_to
 
@@ -26,7 +27,6 @@ TOLD = {
         "INFINITY_SCHEDULER_DLQ_ARN",
         "INFINITY_RECEIVER_URL",
         "INFINITY_MODEL_ID",
-        "INFINITY_MODEL_WINDOW_TOKENS",
         "INFINITY_TOOL_SERVERS",
         "INFINITY_ALLOWED_PRIVATE_NETWORKS",
         "INFINITY_VISIBILITY_S",
@@ -36,7 +36,6 @@ TOLD = {
     "receiver": {
         "INFINITY_INPUT_QUEUE_URL",
         "INFINITY_OUTPUT_QUEUE_URL",
-        "INFINITY_STATE_TABLE",
         "INFINITY_PAYLOAD_BUCKET",
         "INFINITY_TOKEN_SECRET_ARN",
         "INFINITY_CALLBACK_BODY_LIMIT_BYTES",
@@ -45,7 +44,6 @@ TOLD = {
         "INFINITY_INPUT_QUEUE_URL",
         "INFINITY_TIMER_QUEUE_URL",
         "INFINITY_TIMER_DELAY_LIMIT_S",
-        "INFINITY_TOKEN_SECRET_ARN",
     },
     "migrate": DATABASE,
     "example_toolset": {"INFINITY_EXAMPLE_ALLOWED_CALLBACK_HOST"},
@@ -69,6 +67,13 @@ def test_every_function_runs_python_3_13_on_arm_with_a_role_and_a_log_group_of_i
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_every_function_is_told_what_it_needs_and_nothing_else_in_the_cloud(cloud: Stack, handler: str) -> None:
     assert set(cloud.environment(handler)) == TOLD[handler]
+
+
+@pytest.mark.parametrize("handler", ["slice", "receiver", "timer_relay", "migrate"])
+def test_every_function_is_told_only_what_the_runtime_knows(cloud: Stack, handler: str) -> None:
+    known = {f"INFINITY_{name.upper()}" for name in Settings.model_fields}
+
+    assert set(cloud.environment(handler)) <= known
 
 
 @pytest.mark.parametrize("handler", HANDLERS)

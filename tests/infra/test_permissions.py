@@ -31,7 +31,6 @@ ALLOWED = {
         "secretsmanager:GetSecretValue",
         "dsql:DbConnect",
         "scheduler:CreateSchedule",
-        "scheduler:DeleteSchedule",
         "iam:PassRole",
         "bedrock:InvokeModelWithResponseStream",
         "lambda:InvokeFunctionUrl",

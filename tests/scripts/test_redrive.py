@@ -104,6 +104,21 @@ def test_a_run_that_died_before_it_deleted_is_repeated_without_harm(queues: Queu
     assert len(queues.arrived()) == 1
 
 
+def test_a_large_body_does_not_grow_too_large_by_its_id(queues: Queues) -> None:
+    given = json.dumps({"group_id": "t", "content": {"type": "text", "text": "\u4e2d" * 340_000}}, ensure_ascii=False)
+    queues.give_up(given)
+    assert [fate for _, fate in redrive(queues.target, PUT_BACK)] == ["put back"]
+    assert len(queues.arrived()) == 1
+
+
+def test_what_cannot_be_sent_stays_with_all_behind_it_and_other_threads_go_on(queues: Queues) -> None:
+    full = body("x" * (1_048_576 - len(body(""))))
+    queues.give_up(full, body("behind"))
+    queues.give_up(json.dumps({"group_id": "u", "content": {"type": "text", "text": "hi"}}), group_id="u")
+    fates = {(letter.thread_id, fate) for letter, fate in redrive(queues.target, PUT_BACK)}
+    assert fates == {("t", "left: cannot be sent"), ("u", "put back")}
+
+
 def test_a_dry_run_moves_nothing(queues: Queues) -> None:
     queues.give_up(body("hello"))
     dry = Options(dry_run=True, delete_malformed=True, limit=100)

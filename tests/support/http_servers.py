@@ -23,11 +23,13 @@ class Signed:
     requests: list[tuple[str, str]] = field(default_factory=list)
     is_down: bool = False
 
-    def sign(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
+    def sign(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, sign_as: str | None
+    ) -> Mapping[str, str]:
         if self.is_down:
             raise Unavailable("no credentials now")
         self.requests.append((method, url))
-        return {**headers, "Authorization": f"signed {len(body)}"}
+        return {**headers, "Authorization": f"signed {len(body)}" + (f" as {sign_as}" if sign_as else "")}
 
     def token(self, secret_arn: str) -> str:
         return f"token of {secret_arn}"

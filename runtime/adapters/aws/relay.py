@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runtime.adapters.aws.sqs import Entry, chunks, send_batch
+from runtime.adapters.aws.sqs import Outgoing, chunks, send_batch
 from runtime.errors import InvalidMessage, RetryableError
 from runtime.ports import Clock
 from runtime.timers import next_delay_s
@@ -38,7 +38,7 @@ class RelayResult:
 @dataclass(frozen=True, slots=True)
 class _Move:
     record_id: str
-    entry: Entry
+    entry: Outgoing
     is_due: bool
 
 
@@ -79,8 +79,8 @@ class TimerRelay:
             return None
         delay_s = next_delay_s(timer, now_ms, self._delay_limit_s)
         if delay_s is None:
-            return _Move(record.record_id, Entry(timer.body, timer.group_id, timer.deduplication_id), is_due=True)
-        return _Move(record.record_id, Entry(record.body, delay_s=delay_s), is_due=False)
+            return _Move(record.record_id, Outgoing(timer.body, timer.group_id, timer.deduplication_id), is_due=True)
+        return _Move(record.record_id, Outgoing(record.body, delay_s=delay_s), is_due=False)
 
     def _send(self, url: str, moves: Sequence[_Move]) -> list[str]:
         """Send, and return the ids of the records whose message was not taken."""
@@ -92,7 +92,7 @@ class TimerRelay:
             start += len(chunk)
         return failed
 
-    def _send_chunk(self, url: str, ids: Sequence[str], chunk: Sequence[Entry]) -> list[str]:
+    def _send_chunk(self, url: str, ids: Sequence[str], chunk: Sequence[Outgoing]) -> list[str]:
         try:
             return [ids[index] for index in send_batch(self._client, url, chunk)]
         except RetryableError as error:

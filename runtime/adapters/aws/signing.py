@@ -26,23 +26,28 @@ class SigV4Signer:
     def __init__(self, session: boto3.Session | None = None) -> None:
         self._session = session or boto3.Session()
 
-    def sign(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
+    def sign(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, sign_as: str | None
+    ) -> Mapping[str, str]:
         """Return the headers with the signature. The URL is signed as it stands: it must be percent-encoded already.
 
         Raises:
             RetryableError: there are no credentials now.
+            Misconfigured: the host is none of AWS's, and the configuration does not say that it stands for one.
         """
-        service, region = self._scope(url)
+        service, region = self._scope(url, sign_as)
         request = AWSRequest(method=method, url=url, data=body, headers=dict(headers))
         SigV4Auth(self._credentials(), service, region).add_auth(request)
         return dict(request.headers.items())
 
-    def _scope(self, url: str) -> tuple[str, str]:
-        """Return the service and region to sign for. An own domain or an emulator stands for a Function URL here."""
+    def _scope(self, url: str, sign_as: str | None) -> tuple[str, str]:
+        """Return the service and region to sign for."""
         found = _AWS_HOST.fullmatch(urlsplit(url).hostname or "")
-        if found is None:
-            return "lambda", self._session.region_name or "us-east-1"
-        return _SERVICES[found["service"]], found["region"]
+        if found is not None:
+            return _SERVICES[found["service"]], found["region"]
+        if sign_as is None:
+            raise Misconfigured("a tool server asks for a signature, but its host is none of AWS's")
+        return sign_as, self._session.region_name or "us-east-1"
 
     # botocore's own classes for credentials have no types.
     def _credentials(self) -> Any:

@@ -29,7 +29,7 @@ _PAUSE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Outgoing:
     """A message for a FIFO queue, or, with a delay instead of the two ids, for a standard queue."""
 
     body: str
@@ -54,13 +54,13 @@ class SqsQueues:
         key = self._keyring.signing(self._clock.now_ms())
         self._send(
             self._input_url,
-            [Entry(message_body(one, key), one.thread_id, message_deduplication_id(one)) for one in messages],
+            [Outgoing(message_body(one, key), one.thread_id, message_deduplication_id(one)) for one in messages],
         )
 
     def send_outputs(self, outputs: Sequence[Output]) -> None:
-        self._send(self._output_url, [Entry(output_body(one), one.root_id, one.output_id) for one in outputs])
+        self._send(self._output_url, [Outgoing(output_body(one), one.root_id, one.output_id) for one in outputs])
 
-    def _send(self, url: str, entries: Sequence[Entry]) -> None:
+    def _send(self, url: str, entries: Sequence[Outgoing]) -> None:
         """Send in this order. A chunk waits for all of the one before, and what failed is sent again before it.
 
         SQS takes or refuses each entry of a batch by itself, so within one batch a later one of a group can overtake
@@ -69,7 +69,7 @@ class SqsQueues:
         for chunk in chunks(entries):
             self._send_chunk(url, chunk)
 
-    def _send_chunk(self, url: str, chunk: Sequence[Entry]) -> None:
+    def _send_chunk(self, url: str, chunk: Sequence[Outgoing]) -> None:
         rest = chunk
         for attempt in range(_TRIES):
             if attempt:
@@ -129,7 +129,7 @@ class SqsInputQueue:
         return [handles[int(entry["Id"])] for entry in answer.get("Failed", ()) if not entry["SenderFault"]]
 
 
-def send_batch(client: "SQSClient", url: str, entries: Sequence[Entry]) -> "dict[int, BatchResultErrorEntryTypeDef]":
+def send_batch(client: "SQSClient", url: str, entries: Sequence[Outgoing]) -> "dict[int, BatchResultErrorEntryTypeDef]":
     """Send at most ten messages at once; return what was not taken, by its place in `entries`.
 
     Raises:
@@ -154,9 +154,9 @@ def _wire_entry(index: int, entry: Entry) -> "SendMessageBatchRequestEntryTypeDe
     return wired
 
 
-def chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def chunks(entries: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
     """Give the entries in their order, in chunks that one request may carry."""
-    chunk: list[Entry] = []
+    chunk: list[Outgoing] = []
     room_bytes = BATCH_LIMIT_BYTES
     for entry in entries:
         size_bytes = len(entry.body.encode())

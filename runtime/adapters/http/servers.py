@@ -26,7 +26,9 @@ Answer = TypeVar("Answer")
 
 
 class Signer(Protocol):
-    def sign(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
+    def sign(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, sign_as: str | None
+    ) -> Mapping[str, str]:
         """Return the headers with a signature of the whole request among them.
 
         Raises:
@@ -120,7 +122,7 @@ class HttpToolServers:
             raise HandOverFailed(f"the tool server's endpoint {fault}")
         match server.auth:
             case "sigv4":
-                headers = self._signer.sign(method, url, headers, body)
+                headers = self._signer.sign(method, url, headers, body, server.sign_as)
             case "bearer":
                 token = self._bearer.token(server.secret_arn or "")
                 headers = {**headers, "Authorization": f"Bearer {token}"}
