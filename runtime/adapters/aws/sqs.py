@@ -143,7 +143,7 @@ def send_batch(client: "SQSClient", url: str, entries: Sequence[Outgoing]) -> "d
     return {int(failed["Id"]): failed for failed in answer.get("Failed", ())}
 
 
-def _wire_entry(index: int, entry: Entry) -> "SendMessageBatchRequestEntryTypeDef":
+def _wire_entry(index: int, entry: Outgoing) -> "SendMessageBatchRequestEntryTypeDef":
     wired: SendMessageBatchRequestEntryTypeDef = {"Id": str(index), "MessageBody": entry.body}
     if entry.group_id is not None and entry.deduplication_id is not None:
         wired["MessageGroupId"] = entry.group_id
