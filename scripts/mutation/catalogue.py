@@ -19,10 +19,14 @@ class BadCatalogue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`beyond` says why no change of the code can take the rule out; then there is no mutant."""
+    """`is_interleaving`: it closes an order of events, which looks like a detail until that order happens.
+
+    `beyond` says why no change of the code can take the rule out; then there is no mutant.
+    """
 
     name: str
     says: str
+    is_interleaving: bool
     beyond: str | None
 
 
@@ -90,7 +94,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _rule(fields: dict[str, Any]) -> Rule:
-    return Rule(fields["name"], fields["says"], fields.get("beyond"))
+    return Rule(fields["name"], fields["says"], fields.get("interleaving", False), fields.get("beyond"))
 
 
 def _mutant(path: Path) -> Mutant:

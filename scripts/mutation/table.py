@@ -9,10 +9,11 @@ PAGE = Path("docs/rules.md")
 _HEAD = """\
 # Rules that look like details
 
-Each of these rules closes a way to lose, double or hang something. So none may go unnoticed: for each there is a
-*mutant*, a small change that takes the rule out of the code, and tests that fail on it. `scripts/mutants` applies every
-mutant to a copy of the project, runs its tests there and requires that they fail, and that they pass on the code as it
-is. A run over all of them in which every mutant was caught writes this page; nobody else does.
+Each of these rules closes a way to lose, double or hang something, those marked ⚠ by an order of events that is easily
+overlooked. None may go unnoticed: for each there is a *mutant*, a small change that takes the rule out of the code, and
+tests that fail on it. `scripts/mutants` applies every mutant to a copy of the project and runs its tests there, which
+must fail, and must pass on the code as it is. A run over all of them in which every mutant was caught writes this page;
+nobody else does. Rules of what is not built yet are added with it.
 
 To add a rule, add it to [`rules.toml`](../tests/mutants/rules.toml) and put a mutant beside it.
 """
@@ -29,7 +30,7 @@ def page(catalogue: Catalogue) -> str:
 
 
 def _rows(rule: Rule, catalogue: Catalogue) -> Iterator[str]:
-    says = _cell(rule.says)
+    says = ("⚠ " if rule.is_interleaving else "") + _cell(rule.says)
     if rule.beyond is not None:
         yield f"| {says} | none: {_cell(rule.beyond)} | | — |"
     for mutant in catalogue.mutants:
