@@ -120,6 +120,11 @@ def _synth() -> bool:
     return exceptions_printed and _run(_tool("cfn-lint"), *assembly.glob("*.template.json"))
 
 
+def _mutants() -> bool:
+    """Take a few rules out of a copy of the code, one at a time: the tests must notice each."""
+    return _run(_tool("python"), ROOT / "scripts" / "mutants", "--fast")
+
+
 def _end_to_end() -> bool:
     return _run(_tool("pytest"), END_TO_END, f"--junitxml={BUILD}/offline.xml")
 
@@ -131,5 +136,6 @@ SECTIONS = (
     Section("migrations under dsql-lint", _migrations),
     Section("tests", _tests),
     Section("cdk synth, cdk-nag, cfn-lint", _synth),
+    Section("mutants, a fast part of them", _mutants),
     Section("end to end on the offline stack", _end_to_end),
 )
