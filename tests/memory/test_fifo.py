@@ -191,3 +191,18 @@ def _seconds_for(groups: int, messages: int) -> float:
     while received := queue.receive(1):
         queue.delete(handle(received[0]))
     return time.process_time() - started_s
+
+
+def test_a_dead_letter_and_a_message_of_the_same_id_can_both_be_deleted() -> None:
+    clock = ManualClock()
+    dead_letters = FifoQueue(clock)
+    queue = FifoQueue(clock, visibility_s=1, redrive=Redrive(dead_letters, max_receives=1))
+    taken_over_id = queue.send(Sending("A", "d1", "died"))
+    queue.receive()
+    clock.advance(2)
+    queue.receive()
+
+    assert dead_letters.send(Sending("A", "d2", "parked")) == taken_over_id
+    for received in dead_letters.receive():
+        assert dead_letters.delete(handle(received))
+    assert len(dead_letters) == 0

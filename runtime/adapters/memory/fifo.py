@@ -72,6 +72,8 @@ class FifoQueue:
         self._recent = _RecentIds()
         self._groups = _Groups()
         self._in_flight: dict[str, _Stored] = {}
+        # Counted over the queue: a message taken over keeps an id that one of the queue's own may have, too.
+        self._handles = itertools.count(1)
         self._changed = Condition()
 
     def send(self, sending: Sending) -> str:
@@ -176,7 +178,7 @@ class FifoQueue:
     def _hand_out(self, stored: _Stored, now_ms: int, visible_ms: int) -> None:
         self._in_flight.pop(stored.handle, None)
         stored.receive_count += 1
-        stored.handle = f"{stored.record_id}/{stored.receive_count}"
+        stored.handle = f"{stored.record_id}/{next(self._handles)}"
         stored.first_received_ms = stored.first_received_ms or now_ms
         stored.visible_ms = visible_ms
         self._in_flight[stored.handle] = stored
