@@ -69,7 +69,7 @@ def _play(scene: Scene, point: KillPoint | None) -> Run:
     except ScenarioError as error:
         show(Text(f"error: {error}", style="red"))
     evidence = collect_evidence(scene.stack, conversation)
-    kill = trap.wait(0) if trap else None
+    kill = scene.watch.lift(trap) if trap else None
     return Run(
         thread_id=conversation.thread_id,
         began_at=conversation.began_at,

@@ -35,7 +35,10 @@ KILL_POINTS = (
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One line of the wire log. `outputs` are fingerprints of bodies by output id; `key` is an Idempotency-Key."""
+    """One line of the wire log. `outputs` are fingerprints of bodies by output id; `key` is an Idempotency-Key.
+
+    `pid` is 0 for a request whose process had ended before its connection was looked at.
+    """
 
     at: float
     step: str
@@ -76,7 +79,7 @@ def read_sightings(wire_log: Path, since: float) -> list[Sighting]:
             at=line["time"],
             step=line["what"],
             stage=line["stage"],
-            pid=line["pid"],
+            pid=line["pid"] or 0,
             killed=line["killed"],
             outputs=line.get("outputs", {}),
             key=line.get("key", ""),

@@ -155,6 +155,18 @@ def test_a_trap_springs_once(way: Way, watched: Watched) -> None:
     assert [run_child(POSTING, way.endpoint.url).returncode for _ in range(2)] == [-9, 0]
 
 
+def test_a_trap_that_is_lifted_catches_nobody_and_tells_whom_it_caught_before(way: Way, watched: Watched) -> None:
+    unsprung = watched.kill_at("call tool", "arrived")
+    assert watched.watch.lift(unsprung) is None
+    assert run_child(POSTING, way.endpoint.url).returncode == 0
+
+    sprung = watched.kill_at("call tool", "arrived")
+    assert run_child(POSTING, way.endpoint.url).returncode == -9
+    kill = watched.watch.lift(sprung)
+    assert kill is not None
+    assert kill.stage == "arrived"
+
+
 def test_a_process_that_is_no_child_of_the_watched_one_is_never_killed(way: Way, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
         watch = Watch(Children(identify(stranger.pid)), Journal(tmp_path / "strangers.jsonl"))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from scripts.offline_stack.interposers.processes import Children, kill
+from scripts.offline_stack.interposers.processes import DEATH_PATIENCE_S, Children, kill
 from scripts.offline_stack.journal import Journal
-from scripts.offline_stack.supervisor import ProcessIdentity
+from scripts.offline_stack.supervisor import ProcessIdentity, is_running
 
 # arrived: we have the whole request, the service has nothing. passed on: the service has it, and we have no answer.
 # answered: we have the whole answer, the client has none of it, or, of a database, not its end.
@@ -87,24 +87,37 @@ class Watch:
             self._trap = trap
         return trap
 
+    def lift(self, trap: Trap) -> Kill | None:
+        """Take a trap away. Returns the kill, if it had sprung by then; otherwise it never will."""
+        with self._lock:
+            if self._trap is trap:
+                self._trap = None
+                return None
+        return trap.wait(DEATH_PATIENCE_S)
+
     def see(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> bool:
         """Note a stage, and spring the trap if it is set for this. Returns whether the client has been killed for it.
 
         Then the process is gone, and the caller passes nothing on to where it would have gone next.
         """
         with self._lock:
-            trap = self._trap
-            caught = client is not None and trap is not None and trap.springs(exchange, stage)
-            if caught:
-                self._trap = None
-            self._note(exchange, stage, client, killed=caught)
-        if client is None or trap is None or not caught:
+            trap = self._sprung_by(exchange, stage, client)
+            self._note(exchange, stage, client, killed=trap is not None)
+        if client is None or trap is None:
             return False
         began_at = time.time()
         kill(client)
         self._journal.write("process gone", pid=client.pid, after_s=round(time.time() - began_at, 4))
         trap.record(Kill(client, exchange, stage, began_at))
         return True
+
+    def _sprung_by(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> Trap | None:
+        trap = self._trap
+        # What a process had sent may still pass by when it is dead already, killed for another of its requests.
+        if client is None or trap is None or not is_running(client) or not trap.springs(exchange, stage):
+            return None
+        self._trap = None
+        return trap
 
     def _note(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None, *, killed: bool) -> None:
         names = {"threads": list(exchange.threads)} if exchange.threads else {}
