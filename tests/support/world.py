@@ -1,11 +1,12 @@
 """A whole system in memory whose time stands still, driven step by step: real slices under real queue rules."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runtime.adapters.memory.clock import ManualClock
 from runtime.adapters.memory.model import Answer, Script, ScriptedModel
+from runtime.batch import run_batch
 from runtime.errors import RuntimeProblem
 from runtime.local import LocalCall, LocalSystem, LocalTool
 from runtime.model.entries import Entry
@@ -44,15 +45,29 @@ class World:
         self.clock = ManualClock()
         self.model = Requests(script)
         self.calls: list[LocalCall] = []
-        offered = [LocalTool(name, f"The tool {name}.", {"type": "object"}, self.calls.append) for name in tools]
+        self.on_call: Callable[[LocalCall], None] = lambda _: None
+        offered = [LocalTool(name, f"The tool {name}.", {"type": "object"}, self._take) for name in tools]
         self.system = LocalSystem(self.model, offered, Settings(worker_threads=1, **settings), clock=self.clock)
         self.agent = self.system.agent("t")
+
+    def _take(self, call: LocalCall) -> None:
+        self.calls.append(call)
+        self.on_call(call)
 
     def say(self, text: str, message_id: str | None = None) -> None:
         self.agent.send_text(text, message_id=message_id)
 
     def settle(self) -> None:
         self.system.settle()
+
+    def step_counting(self) -> tuple[str, ...]:
+        """Handle one delivery, and return what was counted."""
+        received = self.system.inputs.receive()
+        result = run_batch([one.record for one in received], self.system.workers, 300)
+        for one in received:
+            if one.record.record_id not in result.failed:
+                self.system.inputs.delete(one.record.handle)
+        return result.counted
 
     def wait(self, seconds: float) -> None:
         """Let time pass, then handle what is due."""

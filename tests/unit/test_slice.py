@@ -3,6 +3,7 @@
 from runtime import phrases
 from runtime.errors import ModelUnavailable, PermanentError
 from runtime.model.entries import Event, TextItem, ToolResult
+from runtime.model.turns import CallBlock, ResultBlock
 from tests.support.values import calls, says
 from tests.support.world import World
 
@@ -152,3 +153,40 @@ def test_tokens_of_a_day_end_the_day_and_the_next_one_goes_on_by_itself() -> Non
     assert ("error", "tokens_of_day_used") in world.outputs()
     world.wait(86_400)
     assert world.kinds[-1] == "assistant"
+
+
+def test_a_tool_that_answers_before_its_hand_over_returns_is_matched() -> None:
+    world = World([calls("run_build"), says("It passed.")])
+    world.on_call = lambda call: call.answer("214 passed")
+    world.say("build")
+    world.settle()
+    assert world.kinds == ["user", "tool_call", "tool_result", "assistant"]
+
+
+def test_a_callback_that_is_repeated_is_one_and_a_different_one_is_seen() -> None:
+    world = World([calls("run_build"), says("It passed.")])
+    world.say("build")
+    world.settle()
+    (call,) = world.calls
+    counted: list[str] = []
+    for text, seconds in (("214 passed", 0), ("214 passed", 1), ("none passed", 3_600)):
+        world.clock.advance(seconds)
+        world.answer(call.call_id, text)
+        counted += world.step_counting()
+    assert world.kinds == ["user", "tool_call", "tool_result", "assistant"]
+    assert counted == ["repeat_with_another_body"]
+
+
+def test_history_that_ended_in_an_unanswered_call_is_valid_again_in_a_fresh_process() -> None:
+    before = World([calls("run_build")])
+    before.say("build")
+    before.settle()
+    fresh = World([says("Hello again.")])
+    fresh.put_in(history=before.ports.history)
+    fresh.say("hello?", message_id="another")
+    fresh.settle()
+    (request,) = fresh.model.seen
+    made = [block.call_id for message in request.messages for block in message.blocks if isinstance(block, CallBlock)]
+    answered = [b.call_id for message in request.messages for b in message.blocks if isinstance(b, ResultBlock)]
+    assert made == answered
+    assert [entry.body.kind for entry in before.entries] == ["user", "tool_call", "tool_result", "user", "assistant"]
