@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from runtime.adapters.aws.bedrock_request import BedrockOptions, converse_arguments
 from runtime.errors import CutByDeadline, Misconfigured, ModelUnavailable, PermanentError, RuntimeProblem
 from runtime.model.entries import Usage
 from runtime.model.turns import Completion, ModelRequest, Part, SaidText, TextBlock, WantedCall
 from scripts.offline_stack.model_endpoint.request import ModelLimits, read_request
-from scripts.offline_stack.model_endpoint.rules import refusal_of
+from scripts.offline_stack.model_endpoint.rules import Refusal, refusal_of
 from scripts.simulation.violation import require
 
 POISON = "poison"  # whoever asks the model about it dies
-REFUSED = "refused"  # the provider refuses it
+REFUSED = "forbidden"  # the provider refuses it
 _USAGE = Usage(10, 5)
 
 FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
@@ -90,5 +91,11 @@ def check(request: ModelRequest) -> None:
         Violation: the strictest provider would refuse it.
     """
     body = converse_arguments(request, BedrockOptions("simulated.model"))
-    found = refusal_of(read_request("simulated.model", body, ModelLimits()))
+    found = _refusal(json.dumps(body))
     require(found is None, "every request is valid for the strictest provider", str(found))
+
+
+@lru_cache(maxsize=4_096)
+def _refusal(body_json: str) -> Refusal | None:
+    """Return the first refusal. Runs that differ a little ask the same again and again."""
+    return refusal_of(read_request("simulated.model", json.loads(body_json), ModelLimits()))

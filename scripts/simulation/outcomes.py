@@ -23,10 +23,15 @@ class Outcomes:
     def __init__(self, system: System, late: list[Commit]) -> None:
         self._system = system
         self._late = late
+        self._overloaded: set[str] = set()
 
     def of(self, process: Process, call: Call, how: str) -> Answer | None:
         """Make of the call what `how` says; None if that cannot become of this call."""
+        if call.name == "history.commit":
+            self._system.verdicts.judge(process.name, call.arguments[0])
         match how:
+            case "ok" if process.name in self._overloaded and call.name == "model.complete":
+                return self._said(process, call, "is overloaded")
             case "ok":
                 return self._made(process, call)
             case "dies before":
@@ -82,6 +87,8 @@ class Outcomes:
     def _said(self, process: Process, call: Call, how: str) -> Answer | None:
         check(call.arguments[0])
         if how in FAILURES:
+            if how == "is overloaded":  # and so it stays for as long as this process tries
+                self._overloaded.add(process.name)
             return Answer(error=FAILURES[how]())
         if how not in TURNS:
             return None

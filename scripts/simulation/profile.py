@@ -71,7 +71,18 @@ CRASHES = Profile(
     faults={"death": 40, "outage": 20, "model": 20, "expiry": 2, "refusal": 1, "answer": 1}, fault_rate=0.35, moves=300
 )
 POISON = Profile(faults={"expiry": 1, "outage": 2, "answer": 1}, texts=4, poisons=2, fault_rate=0.05, moves=200)
-PROFILES: Mapping[str, Profile] = {"wide": WIDE, "unknown": UNKNOWN, "crashes": CRASHES, "poison": POISON}
+TALK = Profile(
+    faults={"refusal": 4, "answer": 3, "death": 2, "expiry": 1, "resend": 1, "outage": 1}, fault_rate=0.1, moves=300
+)
+OUTAGE = Profile(faults={"model": 40, "outage": 5}, fault_rate=0.4, moves=200)
+PROFILES: Mapping[str, Profile] = {
+    "wide": WIDE,
+    "unknown": UNKNOWN,
+    "crashes": CRASHES,
+    "poison": POISON,
+    "talk": TALK,
+    "outage": OUTAGE,
+}
 
 
 def any_profile(chance: random.Random) -> Profile:
@@ -87,8 +98,8 @@ def any_profile(chance: random.Random) -> Profile:
         settings=settings,
         max_receives=8 if is_short else 20,
         threads=chance.choice((("t",), ("t",), ("t", "u"))),
-        texts=chance.choice((1, 2, 3, 6)),
-        turns=chance.choice((1, 2, 4, 6)),
+        texts=chance.choice((1, 2, 3, 6)) + (4 if base is TALK else 0),
+        turns=chance.choice((1, 2, 4, 6)) + (4 if base is TALK else 0),
         poisons=base.poisons,
         processes=chance.choice((2, 3, 4)),
         batch=chance.choice((1, 2, 10)),

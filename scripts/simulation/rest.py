@@ -1,7 +1,8 @@
 """What must hold once nothing moves any more."""
 
-from runtime.model.entries import ToolResult
-from runtime.model.messages import TextContent
+from runtime.model.entries import ToolResult, UserText
+from runtime.model.messages import TextContent, WakeContent
+from scripts.simulation.answers import POISON, REFUSED
 from scripts.simulation.conversation import Conversation
 from scripts.simulation.ledger import Ledger, causes
 from scripts.simulation.system import System
@@ -16,7 +17,8 @@ def check_rest(system: System) -> None:
     """
     for conversation in system.ledger.conversations.values():
         _check_order(system.ledger, conversation)
-        _check_nothing_waits(conversation)
+        _check_nothing_waits(system, conversation)
+        _check_withheld(conversation)
         for position in range(1, conversation.head + 1):
             owed = system.ledger.owed(conversation, position)
             require(not owed, "every effect is out in the end", f"{conversation.thread_id} {position}: {owed}")
@@ -33,12 +35,25 @@ def _check_order(ledger: Ledger, conversation: Conversation) -> None:
     require(in_order == said, "every text enters history, in the order of the queue", at)
 
 
-def _check_nothing_waits(conversation: Conversation) -> None:
+def _check_nothing_waits(system: System, conversation: Conversation) -> None:
     if not conversation.asks:
         return
     given_up = conversation.gave_up.get(conversation.version)
-    allowed = given_up is not None and given_up.wake_due_ms is None
-    require(allowed, "nobody waits for an answer that nobody will give", f"{conversation.thread_id}: {given_up}")
+    at = f"{conversation.thread_id}: {given_up}"
+    require(given_up is not None, "nobody waits for an answer that nobody will give", at)
+    consumed = [key for key, (version, _) in conversation.consumed.items() if version == conversation.version]
+    contents = [system.ledger.messages[(conversation.thread_id, key)].content for key in consumed]
+    attempt = max((content.attempt for content in contents if isinstance(content, WakeContent)), default=0)
+    may_end = attempt >= system.settings.give_ups or (given_up is not None and given_up.code == "too_many_completions")
+    require(may_end, "who gives up asks again, a number of times", at)
+
+
+def _check_withheld(conversation: Conversation) -> None:
+    """What was asked about and refused must not be shown for ever."""
+    answered = [entry.position for entry in conversation.entries if entry.body.kind == "assistant"]
+    for entry in conversation.entries[: max(answered, default=0)]:
+        if isinstance(entry.body, UserText) and (REFUSED in entry.body.text or POISON in entry.body.text):
+            require(entry.withheld, "what cannot be answered is withheld", f"{conversation.thread_id} {entry.position}")
 
 
 def _check_calls(system: System, conversation: Conversation) -> None:

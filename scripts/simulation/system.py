@@ -71,7 +71,7 @@ class System:
         self.timers = MemoryTimers(self.clock, self.queues)
         kept = receipts(self.clock, self.settings.receipt_life_s)
         self.ports = Ports(
-            history=WatchedHistory(history(), self.ledger, self.verdicts, lambda: self.acting),
+            history=WatchedHistory(history(), self.ledger),
             receipts=WatchedReceipts(kept, self.ledger, self.verdicts, lambda: self.acting),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=self.queues,
@@ -154,7 +154,12 @@ class System:
         idle.put(Environment(replace(self.ports, **stepped), self.settings, self._offers))
         queue = Stepped("queue", MemoryInputQueue(self.inputs, self.dead_letters), process)
         return Workers(
-            idle, _InTurn(), queue, self.clock, self.settings.visibility_s, self.settings.mark_from_receive
+            idle=idle,
+            executor=_InTurn(),
+            input_queue=queue,
+            clock=self.clock,
+            visibility_s=self.settings.visibility_s,
+            alone_from_receive=self.settings.mark_from_receive,
         )
 
 

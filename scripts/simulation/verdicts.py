@@ -34,7 +34,8 @@ class Verdicts:
     def refused(self, process: str) -> None:
         self._refused.add(process)
 
-    def committed(self, process: str, commit: Commit) -> None:
+    def judge(self, process: str, commit: Commit) -> None:
+        """Judge what a process is about to commit, by what it knows now: it may land later, or never."""
         withheld = {entry.withheld for entry in commit.entries if entry.withheld}
         codes = withheld | ({commit.withheld_code} if commit.withheld and commit.withheld_code else set())
         at = f"{commit.row.thread_id} at version {commit.row.version}: {codes}"
@@ -44,8 +45,7 @@ class Verdicts:
             if code in _REFUSED:
                 require(process in self._refused, "only what was refused is withheld as refused", at)
             else:
-                key = commit.consumed[0]
-                subject = (commit.row.thread_id, f"message:{key.type}:{key.message_id}")
                 found = self._found.get((process, commit.row.thread_id), {})
-                deaths = len(found.get(subject, set()))
+                subjects = [f"message:{key.type}:{key.message_id}" for key in commit.consumed]
+                deaths = max((len(found.get((commit.row.thread_id, subject), ())) for subject in subjects), default=0)
                 require(deaths >= self._deaths, "only what processes died of is withheld as such", f"{at}: {deaths}")

@@ -11,11 +11,9 @@ from scripts.simulation.verdicts import Verdicts
 
 
 class WatchedHistory:
-    def __init__(self, history: History, ledger: Ledger, verdicts: Verdicts, acting: Callable[[], str]) -> None:
+    def __init__(self, history: History, ledger: Ledger) -> None:
         self._history = history
         self._ledger = ledger
-        self._verdicts = verdicts
-        self._acting = acting
 
     def load(self, thread_id: str, wanted: Wanted) -> Thread:
         return self._history.load(thread_id, wanted)
@@ -23,7 +21,6 @@ class WatchedHistory:
     def commit(self, commit: Commit) -> None:
         self._history.commit(commit)
         self._ledger.committed(commit)
-        self._verdicts.committed(self._acting(), commit)
 
 
 class WatchedReceipts:

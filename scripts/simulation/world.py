@@ -113,7 +113,7 @@ class World:
                 spoken = Spoken(move.who, f"text {number}", f"m{number}")
             case "is spoken to without an id":
                 spoken = Spoken(move.who, f"text {number}", None)
-            case "is told poison" | "is told refused":
+            case "is told poison" | "is told forbidden":
                 spoken = Spoken(move.who, f"{move.how.rpartition(' ')[2]} {number}", f"m{number}")
             case "is sent nonsense":
                 self.system.send_nonsense(move.who, self.started)
