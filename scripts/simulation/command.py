@@ -1,4 +1,4 @@
-"""`scripts/simulate [--walks N] [--seed S] [--jobs N]`: random runs of the real slices under every kind of fault.
+"""`scripts/simulate [--walks N] [--seed S] [--jobs N] | --plays`: runs of the real slices under every kind of fault.
 
 Walk i of seed S is walk 0 of seed S + i, whatever else is run. A run that breaks a promise is shown as short as it
 can be made, with the command that shows it again.
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import track
 
+from scripts.simulation.plays import PLAYS, deaths, overlaps
 from scripts.simulation.shrinking import shortest
 from scripts.simulation.walk import Run, walk
 
@@ -36,9 +37,30 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/simulate", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--walks", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0, help="of the first walk; the next one has the next seed")
+    parser.add_argument(
+        "--plays", action="store_true", help="small scenarios in full instead, with two deaths in a row"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     arguments = parser.parse_args(words)
+    logging.getLogger("runtime").setLevel(logging.CRITICAL)  # repairs are what a run is about
     console = Console(width=160)
+    return _play(console) if arguments.plays else _walk(arguments, console)
+
+
+def _play(console: Console) -> int:
+    """Run every small scenario in full."""
+    broken = 0
+    for name, play in PLAYS.items():
+        runs = [*overlaps(play), *deaths(play, processes=2)]
+        found = [run for run in runs if run.violation is not None]
+        console.print(f"{name}: {len(runs):,} runs: {len(found)} broke a promise", highlight=False)
+        if found:
+            show_run(min(found, key=lambda run: len(run.moves)), console)
+        broken += len(found)
+    return 1 if broken else 0
+
+
+def _walk(arguments: argparse.Namespace, console: Console) -> int:
     started_s = time.perf_counter()
     jobs = _jobs(arguments.seed, arguments.walks)
     tallies = list(track(_tallies(jobs, arguments.jobs), "walking", len(jobs), console=console, transient=True))
@@ -64,7 +86,7 @@ def _tallies(jobs: Sequence[range], processes: int) -> Iterator[Tally]:
 
 def tally_of(seeds: Sequence[int]) -> Tally:
     """Walk once with each seed."""
-    logging.getLogger("runtime").setLevel(logging.CRITICAL)  # repairs are what a walk is about
+    logging.getLogger("runtime").setLevel(logging.CRITICAL)
     moves, met, broken = 0, Counter[str](), []
     for seed in seeds:
         run = walk(seed)
