@@ -1,0 +1,83 @@
+"""The simulator finds what is broken: each port here breaks one rule, and some run shows it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runtime.adapters.memory.history import MemoryHistory
+from runtime.adapters.memory.receipts import MemoryReceipts
+from runtime.errors import FenceLost
+from runtime.model.messages import MessageKey
+from runtime.model.threads import Commit, Thread, Wanted
+from runtime.ports import Mark, Progress
+from scripts.simulation.profile import Profile
+from scripts.simulation.system import System
+from scripts.simulation.walk import walk
+
+WALKS = 60
+
+
+class Unfenced(MemoryHistory):
+    """Whoever commits, wins."""
+
+    def commit(self, commit: Commit) -> None:
+        try:
+            super().commit(commit)
+        except FenceLost:
+            newest = self.load(commit.row.thread_id, Wanted((), (), 0)).row.version
+            super().commit(replace(commit, row=replace(commit.row, version=newest + 1), consumed=()))
+
+
+class WithoutInbox(MemoryHistory):
+    """Nobody can tell a repeat."""
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        return replace(super().load(thread_id, wanted), inbox=frozenset())
+
+    def commit(self, commit: Commit) -> None:
+        super().commit(replace(commit, consumed=()))
+
+
+class Forgetful(MemoryReceipts):
+    """Nothing was ever handled."""
+
+    def read(self, thread_id: str, keys: Sequence[MessageKey]) -> Progress:
+        return replace(super().read(thread_id, keys), receipts={})
+
+
+class Hasty(MemoryReceipts):
+    """Effects are taken for performed before they are."""
+
+    def read(self, thread_id: str, keys: Sequence[MessageKey]) -> Progress:
+        return replace(super().read(thread_id, keys), performed=10_000)
+
+
+class Immortal(MemoryReceipts):
+    """Deaths are not counted."""
+
+    def mark(self, thread_id: str, mark: Mark | None) -> None:  # noqa: ARG002 - it is thrown away
+        super().mark(thread_id, None)
+
+
+def broken_by(build: Callable[[Profile], System]) -> Iterator[str]:
+    """Give the names of the promises that walks find broken."""
+    for seed in range(WALKS):
+        violation = walk(seed, build).violation
+        if violation is not None:
+            yield violation.rule
+
+
+@pytest.mark.parametrize(
+    ("ports", "rule"),
+    [
+        ({"history": Unfenced}, "every commit builds on the one before"),
+        ({"history": WithoutInbox}, "a message is consumed once"),
+        ({"receipts": Forgetful}, "every accepted message is handled"),
+        ({"receipts": Hasty}, "no receipt, and no `performed`, while an effect is owed"),
+        ({"receipts": Immortal}, "everything comes to rest"),
+    ],
+)
+def test_a_port_that_breaks_a_rule_is_found_out(ports: dict[str, Any], rule: str) -> None:
+    assert rule in broken_by(lambda profile: System(profile, **ports))
