@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.effects import wake_message
-from runtime.errors import FenceLost, Unavailable
+from runtime.errors import FenceLost, ModelUnavailable, Unavailable
 from runtime.model.calls import Call, CallTarget
 from runtime.model.entries import AssistantText, Entry
 from runtime.model.messages import Delivery, Message, MessageKey
@@ -129,6 +129,16 @@ def test_a_message_that_changes_nothing_is_known_to_have_been_consumed() -> None
     stray = replace(wake_message(world.thread().row), key=MessageKey("wake", "wake:t:0"))
     left_behind(world, message("hello"), stray)
     assert world.thread(keys=[stray.key]).inbox == frozenset({stray.key})
+
+
+def test_a_model_that_fails_behind_a_first_step_is_asked_again_by_a_wake() -> None:
+    world = World([calls("list_activity"), *[ModelUnavailable()] * 3, says("Done.")])
+    world.say("hello")
+    world.settle()
+    assert world.kinds == ["user", "tool_call", "tool_result"]
+    world.wait(10)
+    assert world.kinds == ["user", "tool_call", "tool_result", "assistant"]
+    assert [kind for kind, _ in world.outputs() if kind == "error"] == []
 
 
 def test_two_attempts_at_one_commit_carry_different_ids() -> None:

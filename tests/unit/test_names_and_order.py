@@ -95,15 +95,16 @@ def test_a_result_that_holds_nothing_is_stored_as_something_a_model_accepts() ->
 class Told:
     """Queues and tool servers that note in which order they are told something."""
 
-    def __init__(self) -> None:
+    def __init__(self, accepted: int = 1) -> None:
         self.order: list[str] = []
+        self._accepted = accepted
 
     def send_outputs(self, outputs: Sequence[Output]) -> None:
         self.order += [output.type for output in outputs]
 
     def notify(self, notices: Sequence[Notice]) -> int:
         self.order += [notice.path for notice in notices]
-        return len(notices)
+        return self._accepted
 
 
 def test_notices_go_out_after_everything_else() -> None:
@@ -115,3 +116,13 @@ def test_notices_go_out_after_everything_else() -> None:
     effects: list[Effect] = [TellCancelled(1, CancelledCall("call_1", "local")), Outputs(2, (output,))]
     perform(effects, row, run_of(world))
     assert told.order == ["text", "/cancel_tool_call"]
+
+
+def test_what_became_of_notices_is_counted() -> None:
+    world = World()
+    world.put_in(servers=Told(accepted=1))
+    run = run_of(world)
+    perform(
+        [TellCancelled(1, CancelledCall(f"call_{number}", "local")) for number in range(3)], ThreadRow("t", "t"), run
+    )
+    assert sorted(run.counted) == ["notice_accepted", "notice_failed", "notice_failed"]
