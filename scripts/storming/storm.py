@@ -30,18 +30,22 @@ MOMENTS = [(step, stage) for step, stages in STAGES.items() for stage in stages]
 PATIENCE_STAGES = 100
 # A message whose process dies five times while it is tried alone is taken for the cause, and withheld. So on a slow
 # machine, where few slices come to an end in a second, deaths are fewer: none may seem to be the cause by chance.
-SLICES_BETWEEN_DEATHS = 6
+SPARED_SLICES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """So many threads with so many messages each, within so many seconds. The seed fixes what is random about it."""
+    """So many threads with so many messages each, within so many seconds. The seed fixes what is random about it.
+
+    `spared` slices come to their end between two deaths.
+    """
 
     threads: int
     messages: int
     duration_s: float
     kill_every_s: float
     seed: int
+    spared: int = SPARED_SLICES
 
     @property
     def thread_ids(self) -> list[str]:
@@ -82,7 +86,7 @@ def kill_at_random(plan: Plan, watch: Watch) -> Iterator[Kill]:
     ends_at = time.monotonic() + plan.duration_s
     while time.monotonic() < ends_at:
         next_at = time.monotonic() + plan.kill_every_s
-        trap = watch.set_trap(Ambush(chance.choice(MOMENTS)))
+        trap = watch.set_trap(Ambush(chance.choice(MOMENTS), plan.spared))
         kill = trap.wait(ends_at - time.monotonic()) or watch.lift(trap)
         if kill is not None:
             yield kill
@@ -97,7 +101,7 @@ class Ambush:
     more often, since every process that starts anew shows them.
     """
 
-    def __init__(self, moment: tuple[str, Stage], spared: int = SLICES_BETWEEN_DEATHS) -> None:
+    def __init__(self, moment: tuple[str, Stage], spared: int) -> None:
         self._moment = moment
         self._spared = spared
         self._patience = PATIENCE_STAGES

@@ -6,7 +6,7 @@ from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.command import run_storm
 from scripts.storming.storm import Plan
 
-PLAN = Plan(threads=8, messages=4, duration_s=12, kill_every_s=1, seed=1)
+PLAN = Plan(threads=8, messages=6, duration_s=20, kill_every_s=1, seed=1, spared=1)
 
 
 def test_nothing_is_lost_doubled_or_out_of_order_while_processes_die_at_random(stack: OfflineStack) -> None:
