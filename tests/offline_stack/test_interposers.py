@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -147,6 +148,16 @@ def test_a_process_is_killed_at_the_stage_and_gets_no_answer(
     _until(lambda: len(way.service.received) == times_received)
     assert [line["stage"] for line in watched.lines() if line.get("killed")] == [stage]
     assert watched.stages()[-1] == ("call tool", stage)
+
+
+def test_a_request_that_was_cut_short_by_a_death_reaches_nobody(way: Way, watched: Watched) -> None:
+    with socket.create_connection(("127.0.0.1", way.endpoint.server_port)) as client:
+        client.sendall(b'POST /call HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{"operation"')
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""
+
+    assert way.service.received == []
+    assert not watched.log.exists()
 
 
 def test_a_trap_springs_once(way: Way, watched: Watched) -> None:

@@ -48,7 +48,10 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
 
     def _pass(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise ConnectionError("the client died in the middle of its request")
         names = {name.lower(): value for name, value in self.headers.items()}
         exchange = describe(urlsplit(self.path).path, names, body)
         see, client = self.server.watch.see, self.client
