@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from runtime.adapters.aws.bedrock_request import BedrockOptions, converse_arguments
-from runtime.errors import CutByDeadline, Misconfigured, ModelUnavailable, PermanentError, RuntimeProblem
+from runtime.errors import CutByDeadline, Misconfigured, ModelUnavailable, PermanentError, RuntimeProblem, TooLong
 from runtime.model.entries import Usage
 from runtime.model.turns import Completion, ModelRequest, Part, SaidText, TextBlock, WantedCall
 from scripts.offline_stack.model_endpoint.request import ModelLimits, read_request
@@ -20,6 +20,8 @@ FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
     "is overloaded": ModelUnavailable,
     "is cut by the deadline": CutByDeadline,
     "is misconfigured": Misconfigured,
+    "refuses for no reason": PermanentError,
+    "finds it too long": TooLong,
 }
 TURNS = (
     "builds",

@@ -35,7 +35,12 @@ _OUTCOMES: dict[str, tuple[tuple[str, Fault], ...]] = {
     "queues.send_inputs": _LOST,
     "queues.send_outputs": (*_LOST, ("sends half", "outage")),
     "timers.start": _LOST,
-    "payloads.get": _AWAY,
+    "payloads.get": (*_AWAY, ("finds nothing", "outage")),
+    "keyring.find": _AWAY,
+    "keyring.signing": _AWAY,
+    "queue.postpone": _AWAY,
+    "queue.park": _LOST,
+    "servers.manifest": _AWAY,
     "manifests.read": _AWAY,
     "manifests.write": _AWAY,
     "servers.invoke": (*_AWAY, ("is refused", "refusal"), ("takes it and breaks", "refusal")),
@@ -79,6 +84,9 @@ def _of_queue(world: World) -> Iterator[Choice]:
         yield Choice(Move("time", "passes"), "expiry" if world.alive else None)
     if _affords(world, "resend"):
         yield Choice(Move("time", "makes the queue forget"), "resend")
+        yield Choice(Move("time", "makes receipts expire"), "resend")
+    if len(world.system.dead_letters):
+        yield Choice(Move("letters", "are put back"))
 
 
 def _of_people(world: World) -> Iterator[Choice]:
@@ -104,6 +112,7 @@ def _of_tools(world: World) -> Iterator[Choice]:
         if not taken.answers:
             yield Choice(Move(f"tool {index}", "answers"))
             yield Choice(Move(f"tool {index}", "answers at length"))
+            yield Choice(Move(f"tool {index}", "answers and goes on"))
         elif _affords(world, "answer"):
             yield Choice(Move(f"tool {index}", "answers"), "answer")
             yield Choice(Move(f"tool {index}", "answers as before"), "answer")

@@ -25,6 +25,7 @@ class Ledger:
         self.handed_over: set[str] = set()
         self.timers: dict[str, Timer] = {}
         self.redriven: set[Subject] = set()
+        self.receipts: set[Subject] = set()
         self._types: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         self._out: dict[str, int] = {}
 
@@ -73,6 +74,7 @@ class Ledger:
                 unknown = not conversation.entries and not isinstance(message.content, TextContent)
                 require(can_drop or unknown, "no message is receipted before it is consumed", f"{message.key}")
             self._require_said_that_it_gave_up(conversation, version)
+            self.receipts.add((thread_id, message.key))
         for position in range(self._out.get(thread_id, 0) + 1, performed + 1):
             owed = self.owed(conversation, position)
             require(

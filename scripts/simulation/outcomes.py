@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.errors import HandOverFailed, OutcomeUnknown, RuntimeProblem, Unavailable
+from runtime.errors import HandOverFailed, OutcomeUnknown, PermanentError, RuntimeProblem, Unavailable
 from runtime.model.threads import Commit
 from scripts.simulation.answers import FAILURES, TURNS, check
 from scripts.simulation.process import Call, Process, ProcessDied
@@ -71,6 +71,8 @@ class Outcomes:
                 outputs = call.arguments[0]
                 self._system.queues.send_outputs(outputs[: len(outputs) // 2])
                 return Answer(error=Unavailable())
+            case "payloads.get" if how == "finds nothing":
+                return Answer(error=PermanentError())
             case _:
                 return None
 
@@ -89,7 +91,10 @@ class Outcomes:
         if how in FAILURES:
             if how == "is overloaded":  # and so it stays for as long as this process tries
                 self._overloaded.add(process.name)
-            return Answer(error=FAILURES[how]())
+            error = FAILURES[how]()
+            if isinstance(error, PermanentError):
+                self._system.verdicts.refused(process.name)
+            return Answer(error=error)
         if how not in TURNS:
             return None
         calls = self._system.ledger.conversation(process.thread_id).calls.values()

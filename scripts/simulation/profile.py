@@ -18,7 +18,8 @@ PATIENT = 10**8
 class Profile:
     """`settings` are the runtime's, named as there. `slice_s`: how long a process is told it may take.
 
-    `texts`: how often people speak; `turns`: completions that do more than say something.
+    `texts`: how often people speak; `turns`: completions that do more than say something; `keys`: whether keys are
+    asked for at a store that may be away.
     """
 
     faults: Mapping[Fault, int] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class Profile:
     batch: int = 10
     slice_s: float = 300
     moves: int = 150
+    keys: bool = False
 
     def runtime_settings(self) -> Settings:
         return Settings(tool_servers=(SERVER,), receiver_url=RECEIVER_URL, worker_threads=1).model_copy(
@@ -71,6 +73,9 @@ CRASHES = Profile(
     faults={"death": 40, "outage": 20, "model": 20, "expiry": 2, "refusal": 1, "answer": 1}, fault_rate=0.35, moves=300
 )
 POISON = Profile(faults={"expiry": 1, "outage": 2, "answer": 1}, texts=4, poisons=2, fault_rate=0.05, moves=200)
+HARMLESS = Profile(
+    faults={"answer": 2, "timer": 2, "resend": 1, "refusal": 1}, texts=6, poisons=3, slice_s=PATIENT, moves=200
+)
 TALK = Profile(
     faults={"refusal": 4, "answer": 3, "death": 2, "expiry": 1, "resend": 1, "outage": 1}, fault_rate=0.1, moves=300
 )
@@ -80,6 +85,7 @@ PROFILES: Mapping[str, Profile] = {
     "unknown": UNKNOWN,
     "crashes": CRASHES,
     "poison": POISON,
+    "harmless": HARMLESS,
     "talk": TALK,
     "outage": OUTAGE,
 }
@@ -103,6 +109,7 @@ def any_profile(chance: random.Random) -> Profile:
         poisons=base.poisons,
         processes=chance.choice((2, 3, 4)),
         batch=chance.choice((1, 2, 10)),
-        slice_s=chance.choice((300, PATIENT)),
+        slice_s=chance.choice((base.slice_s, PATIENT)),
         moves=base.moves,
+        keys=chance.random() < 0.2,
     )

@@ -8,6 +8,8 @@ from scripts.simulation.ledger import Ledger, causes
 from scripts.simulation.system import System
 from scripts.simulation.violation import require
 
+_HARMFUL = {"death", "expiry", "unknown", "outage", "model"}
+
 
 def check_rest(system: System) -> None:
     """Look at everything.
@@ -18,7 +20,7 @@ def check_rest(system: System) -> None:
     for conversation in system.ledger.conversations.values():
         _check_order(system.ledger, conversation)
         _check_nothing_waits(system, conversation)
-        _check_withheld(conversation)
+        _check_withheld(system, conversation)
         for position in range(1, conversation.head + 1):
             owed = system.ledger.owed(conversation, position)
             require(not owed, "every effect is out in the end", f"{conversation.thread_id} {position}: {owed}")
@@ -48,12 +50,16 @@ def _check_nothing_waits(system: System, conversation: Conversation) -> None:
     require(may_end, "who gives up asks again, a number of times", at)
 
 
-def _check_withheld(conversation: Conversation) -> None:
-    """What was asked about and refused must not be shown for ever."""
+def _check_withheld(system: System, conversation: Conversation) -> None:
+    """What was asked about and refused must not be shown for ever; nothing else is withheld while nothing fails."""
+    is_harmless = not _HARMFUL & system.profile.faults.keys()
     answered = [entry.position for entry in conversation.entries if entry.body.kind == "assistant"]
     for entry in conversation.entries[: max(answered, default=0)]:
+        at = f"{conversation.thread_id} {entry.position}: {entry.body}"
         if isinstance(entry.body, UserText) and (REFUSED in entry.body.text or POISON in entry.body.text):
-            require(entry.withheld, "what cannot be answered is withheld", f"{conversation.thread_id} {entry.position}")
+            require(entry.withheld, "what cannot be answered is withheld", at)
+        elif isinstance(entry.body, UserText) and is_harmless:
+            require(not entry.withheld, "no innocent is withheld", at)
 
 
 def _check_calls(system: System, conversation: Conversation) -> None:
@@ -78,5 +84,4 @@ def _check_messages(system: System) -> None:
         conversation = system.ledger.conversation(thread_id)
         if isinstance(message.content, TextContent):
             require(key in conversation.consumed, "no accepted text is lost", f"{thread_id} {key}")
-        progress = system.ports.receipts.read(thread_id, [key])
-        require(key in progress.receipts, "every accepted message is handled", f"{thread_id} {key}")
+        require((thread_id, key) in system.ledger.receipts, "every accepted message is handled", f"{thread_id} {key}")

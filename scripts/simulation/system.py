@@ -149,7 +149,8 @@ class System:
             self.inputs.delete(record.handle)
 
     def _workers(self, process: Process) -> Workers:
-        stepped = {name: Stepped(name, getattr(self.ports, name), process) for name in _STEPPED}
+        names = (*_STEPPED, "keyring") if self.profile.keys else _STEPPED
+        stepped = {name: Stepped(name, getattr(self.ports, name), process) for name in names}
         idle: LifoQueue[Environment] = LifoQueue()
         idle.put(Environment(replace(self.ports, **stepped), self.settings, self._offers))
         queue = Stepped("queue", MemoryInputQueue(self.inputs, self.dead_letters), process)

@@ -37,6 +37,7 @@ class Taken:
     thread_id: str
     bodies: list[dict[str, Any]] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
+    goes_on: bool = False
 
 
 class Tools:
@@ -63,13 +64,19 @@ class Tools:
         self.notices.extend(notices)
         return len(notices)
 
-    def answer(self, call_id: str, text: str, ports: ReceiverPorts) -> int:
-        """POST a result to the callback URL, as the server does; return the status."""
+    def answer(self, call_id: str, text: str, ports: ReceiverPorts, *, goes_on: bool = False) -> int:
+        """POST a result to the callback URL, as the server does; return the status. A subscription goes on."""
         taken = self.taken[call_id]
-        body = taken.bodies[-1]
-        path = body["callback_url"].removeprefix(RECEIVER_URL)
-        given = {"type": "tool_result", "group_id": taken.thread_id, "id": call_id, "text": text}
         taken.answers.append(text)
+        taken.goes_on = taken.goes_on or (goes_on and len(taken.answers) == 1)  # said with the first answer, or never
+        path = taken.bodies[-1]["callback_url"].removeprefix(RECEIVER_URL)
+        given = {
+            "type": "tool_result",
+            "group_id": taken.thread_id,
+            "id": call_id,
+            "text": text,
+            "subscription": taken.goes_on,
+        }
         return receive(Request("POST", path, json.dumps(given).encode()), ports, _LIMITS).status
 
 

@@ -48,4 +48,6 @@ class Verdicts:
                 found = self._found.get((process, commit.row.thread_id), {})
                 subjects = [f"message:{key.type}:{key.message_id}" for key in commit.consumed]
                 deaths = max((len(found.get((commit.row.thread_id, subject), ())) for subject in subjects), default=0)
+                alone = not commit.entries or not commit.withheld
+                require(alone, "what processes died of is withheld alone", at)
                 require(deaths >= self._deaths, "only what processes died of is withheld as such", f"{at}: {deaths}")

@@ -30,10 +30,10 @@ class Run:
     met: Mapping[str, int] = field(default_factory=dict)
 
 
-def walk(seed: int, build: Build = System) -> Run:
-    """Run with everything chosen by this seed."""
+def walk(seed: int, build: Build = System, profile: Profile | None = None) -> Run:
+    """Run with everything chosen by this seed, the profile, too, unless it is given."""
     chance = random.Random(seed)  # noqa: S311 - chosen, not secret
-    profile = any_profile(chance)
+    profile = profile or any_profile(chance)
     return run(profile, lambda world: _wandering(world, chance), build)
 
 

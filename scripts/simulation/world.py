@@ -13,7 +13,7 @@ from scripts.simulation.system import System
 from scripts.simulation.tools import long
 
 SPOKEN = ("is spoken to", "is spoken to without an id", f"is told {POISON}", f"is told {REFUSED}")
-FORGET_S = 301  # longer than the queue remembers what was sent
+_LONG_S = {"makes the queue forget": 301, "makes receipts expire": 61 * 86_400}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class World:
         clock = self.system.clock
         times = [self.system.inputs.next_visible_ms(), self.system.timers.next_due_ms()]
         later = [at_ms - clock.now_ms() for at_ms in times if at_ms is not None and at_ms > clock.now_ms()]
-        seconds = FORGET_S if move.how == "makes the queue forget" else min(later, default=0) / 1000
+        seconds = _LONG_S.get(move.how, min(later, default=0) / 1000)
         if not seconds:
             return False
         clock.advance(seconds)
@@ -168,7 +168,8 @@ class World:
         said = taken[index].answers
         text = said[-1] if said and move.how == "answers as before" else f"result {index}.{len(said)}"
         text = long(text) if move.how == "answers at length" else text
-        status = self.system.tools.answer(taken[index].call_id, text, self.system.receiver)
+        goes_on = move.how == "answers and goes on"
+        status = self.system.tools.answer(taken[index].call_id, text, self.system.receiver, goes_on=goes_on)
         self._tell(move, status)
         return True
 
