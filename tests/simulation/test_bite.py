@@ -40,11 +40,11 @@ class WithoutInbox(MemoryHistory):
         super().commit(replace(commit, consumed=()))
 
 
-class Forgetful(MemoryReceipts):
-    """Nothing was ever handled."""
+class Lying(MemoryReceipts):
+    """Everything was handled before."""
 
     def read(self, thread_id: str, keys: Sequence[MessageKey]) -> Progress:
-        return replace(super().read(thread_id, keys), receipts={})
+        return replace(super().read(thread_id, keys), receipts=dict.fromkeys(keys, ""))
 
 
 class Hasty(MemoryReceipts):
@@ -74,7 +74,7 @@ def broken_by(build: Callable[[Profile], System]) -> Iterator[str]:
     [
         ({"history": Unfenced}, "every commit builds on the one before"),
         ({"history": WithoutInbox}, "a message is consumed once"),
-        ({"receipts": Forgetful}, "every accepted message is handled"),
+        ({"receipts": Lying}, "no accepted text is lost"),
         ({"receipts": Hasty}, "no receipt, and no `performed`, while an effect is owed"),
         ({"receipts": Immortal}, "everything comes to rest"),
     ],
