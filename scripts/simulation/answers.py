@@ -10,6 +10,7 @@ from runtime.model.entries import Usage
 from runtime.model.turns import Completion, ModelRequest, Part, SaidText, TextBlock, WantedCall
 from scripts.offline_stack.model_endpoint.request import ModelLimits, read_request
 from scripts.offline_stack.model_endpoint.rules import Refusal, refusal_of
+from scripts.simulation.process import Call
 from scripts.simulation.violation import require
 
 POISON = "poison"  # whoever asks the model about it dies
@@ -25,6 +26,7 @@ FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
 }
 TURNS = (
     "builds",
+    "explodes",
     "deploys",
     "lists",
     "cancels",
@@ -73,11 +75,19 @@ def _call(name: str, arguments: str = "{}") -> Part:
 _CALLS: Mapping[str, tuple[Part, ...]] = {
     "builds": (_call("run_build"),),
     "deploys": (_call("deploy"),),
+    "explodes": (_call("explode"),),
     "lists": (_call("list_activity"),),
     "waits": (_call("sleep_until_event_or_input"),),
     "calls twice": (_call("run_build"), _call("deploy")),
     "guesses a tool": (_call("no such tool!"),),
 }
+
+
+def kills(call: Call) -> bool:
+    """Return whether no process survives this call."""
+    if call.name == "model.complete":
+        return shows(call.arguments[0], POISON)
+    return call.name == "servers.invoke" and bool(call.arguments[0].body["operation"] == "explode")
 
 
 def shows(request: ModelRequest, word: str) -> bool:

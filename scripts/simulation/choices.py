@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scripts.simulation.answers import FAILURES, POISON, REFUSED, TURNS, shows
+from scripts.simulation.answers import FAILURES, POISON, REFUSED, TURNS, kills, shows
 from scripts.simulation.process import Process
 from scripts.simulation.profile import Fault
 from scripts.simulation.world import Move, World
@@ -60,12 +60,13 @@ def choices(world: World) -> Iterator[Choice]:
 def _of_process(world: World, process: Process) -> Iterator[Choice]:
     call = process.call
     assert call is not None
-    if call.name == "model.complete" and shows(call.arguments[0], POISON):
+    if kills(call):
         yield Choice(Move(process.name, "dies before"))
         return
     yield Choice(Move(process.name, "ok"))
+    turns = [turn for turn in TURNS if turn != "explodes" or world.system.profile.poisons]
     if call.name == "model.complete" and world.turns and not shows(call.arguments[0], REFUSED):
-        yield from (Choice(Move(process.name, turn)) for turn in TURNS)
+        yield from (Choice(Move(process.name, turn)) for turn in turns)
     for outcome, fault in (*_DEATHS, *_OUTCOMES.get(call.name, ())):
         if _affords(world, fault):
             yield Choice(Move(process.name, outcome), fault)

@@ -27,8 +27,7 @@ class Outcomes:
 
     def of(self, process: Process, call: Call, how: str) -> Answer | None:
         """Make of the call what `how` says; None if that cannot become of this call."""
-        if call.name == "history.commit":
-            self._system.verdicts.judge(process.name, call.arguments[0])
+        self._tell_verdicts(process, call, how)
         match how:
             case "ok" if process.name in self._overloaded and call.name == "model.complete":
                 return self._said(process, call, "is overloaded")
@@ -46,6 +45,12 @@ class Outcomes:
                 return Answer(error=Unavailable())
             case _:
                 return self._particular(process, call, how)
+
+    def _tell_verdicts(self, process: Process, call: Call, how: str) -> None:
+        if call.name == "history.commit":
+            self._system.verdicts.judge(process.name, call.arguments[0])
+        if call.name == "receipts.mark" and how != "ok":
+            self._system.verdicts.could_not_mark(process.name)
 
     def _made(self, process: Process, call: Call) -> Answer:
         try:

@@ -37,7 +37,7 @@ class Process:
         self.failure: BaseException | None = None
         self._body = body
         self._answer: tuple[Any, BaseException | None] = (None, None)
-        self._died = False
+        self.has_died = False
         self._may_run, self._has_stopped = threading.Lock(), threading.Lock()
         self._may_run.acquire()
         self._has_stopped.acquire()
@@ -54,7 +54,7 @@ class Process:
     def resume(self, answer: Any = None, error: BaseException | None = None) -> None:
         """Let the call that it waits at return this, or raise it; return when the process stops again or has ended."""
         self._answer = (answer, error)
-        self._died = self._died or isinstance(error, ProcessDied)
+        self.has_died = self.has_died or isinstance(error, ProcessDied)
         self.call = None
         self._may_run.release()
         self._has_stopped.acquire()
@@ -64,7 +64,7 @@ class Process:
 
     def stop_at(self, call: Call) -> Any:
         """Wait, in the process's own thread, until somebody decides about this call."""
-        if self._died:
+        if self.has_died:
             raise ProcessDied  # what a dead process would do on its way out does not happen
         self.call = call
         if call.name == "receipts.read":

@@ -106,7 +106,7 @@ def any_profile(chance: random.Random) -> Profile:
         threads=chance.choice((("t",), ("t",), ("t", "u"))),
         texts=chance.choice((1, 2, 3, 6)) + (4 if base is TALK else 0),
         turns=chance.choice((1, 2, 4, 6)) + (4 if base is TALK else 0),
-        poisons=base.poisons,
+        poisons=base.poisons or chance.choice((0, 0, 0, 2)),
         processes=chance.choice((2, 3, 4)),
         batch=chance.choice((1, 2, 10)),
         slice_s=chance.choice((base.slice_s, PATIENT)),

@@ -8,6 +8,7 @@ from scripts.simulation.ledger import Ledger, causes
 from scripts.simulation.system import System
 from scripts.simulation.violation import require
 
+_REFUSALS = {"model_refused", "too_long", "died"}
 _HARMFUL = {"death", "expiry", "unknown", "outage", "model"}
 
 
@@ -53,8 +54,10 @@ def _check_nothing_waits(system: System, conversation: Conversation) -> None:
 def _check_withheld(system: System, conversation: Conversation) -> None:
     """What was asked about and refused must not be shown for ever; nothing else is withheld while nothing fails."""
     is_harmless = not _HARMFUL & system.profile.faults.keys()
-    answered = [entry.position for entry in conversation.entries if entry.body.kind == "assistant"]
-    for entry in conversation.entries[: max(answered, default=0)]:
+    given_up = conversation.gave_up.get(conversation.version)
+    if conversation.asks and given_up is not None and given_up.code not in _REFUSALS:
+        return  # it was never asked about
+    for entry in conversation.entries:
         at = f"{conversation.thread_id} {entry.position}: {entry.body}"
         if isinstance(entry.body, UserText) and (REFUSED in entry.body.text or POISON in entry.body.text):
             require(entry.withheld, "what cannot be answered is withheld", at)

@@ -19,7 +19,7 @@ from runtime.adapters.memory.queues import MemoryInputQueue, MemoryQueues
 from runtime.adapters.memory.receipts import MemoryReceipts
 from runtime.adapters.memory.timers import MemoryTimers
 from runtime.batch import Workers, run_batch
-from runtime.identity import client_message_id, deduplication_id, digest
+from runtime.identity import deduplication_id, digest
 from runtime.model.messages import Message, MessageKey, TextContent
 from runtime.ports import Clock, History, Key, Ports, RawRecord, Receipts
 from runtime.receive import ReceiverPorts
@@ -98,7 +98,7 @@ class System:
         )
         record_id = self.inputs.send(sending)
         content = TextContent(text, metadata)
-        key = MessageKey("text", client_message_id(message_id or record_id))
+        key = _identity(message_id or record_id)
         self.ledger.accepted(Message(thread_id, key, content, body_hash(content)))
 
     def send_nonsense(self, thread_id: str, number: int) -> None:
@@ -131,8 +131,7 @@ class System:
         fields = json.loads(record.body)
         fields.setdefault("message_id", record.record_id)
         if fields["content"]["type"] == "text":
-            key = MessageKey("text", client_message_id(fields["message_id"]))
-            self.ledger.redriven.add((record.group_id, key))
+            self.ledger.redriven.add((record.group_id, _identity(fields["message_id"])))
         name = digest("redrive", record.record_id, self.clock.now_ms())
         self.inputs.send(Sending(record.group_id, name, canonical_json(fields)))
 
@@ -162,6 +161,10 @@ class System:
             visibility_s=self.settings.visibility_s,
             alone_from_receive=self.settings.mark_from_receive,
         )
+
+
+def _identity(message_id: str) -> MessageKey:
+    return MessageKey("text", f"user:{message_id}")
 
 
 class _InTurn(Executor):

@@ -18,6 +18,7 @@ _MANIFEST = {
     "endpoint": f"{SERVER.url}/invoke",
     "tools": [
         {"name": "run_build", "description": "Build.", "inputSchema": {"type": "object"}},
+        {"name": "explode", "description": "Kills whoever calls it.", "inputSchema": {"type": "object"}},
         {
             "name": "deploy",
             "description": "Deploy.",

@@ -18,6 +18,8 @@ class Verdicts:
         self._marked: dict[tuple[str, str], set[str]] = {}
         self._found: dict[tuple[str, str], dict[tuple[str, str], set[str]]] = {}
         self._refused: set[str] = set()
+        self._writer: dict[tuple[str, str], str] = {}
+        self._without_store: set[str] = set()
 
     def looked(self, process: str, thread_id: str) -> None:
         """Remember what this process found: whoever lives on may clear a mark later."""
@@ -26,10 +28,21 @@ class Verdicts:
     def marked(self, process: str, thread_id: str, mark: Mark | None) -> None:
         if mark is not None:
             subject = (thread_id, mark.subject)
+            self._writer[subject] = process
             self._marked[subject] = self._found.get((process, thread_id), {}).get(subject, set()) | {process}
             return
         for subject in [subject for subject in self._marked if subject[0] == thread_id]:
             del self._marked[subject]
+            del self._writer[subject]
+
+    def could_not_mark(self, process: str) -> None:
+        self._without_store.add(process)
+
+    def ended_alive(self, process: str) -> None:
+        """Check that nobody will take this process for a dead one."""
+        if process not in self._without_store:
+            standing = [subject for subject, writer in self._writer.items() if writer == process]
+            require(not standing, "who ends alive clears its mark", f"{process}: {standing}")
 
     def refused(self, process: str) -> None:
         self._refused.add(process)

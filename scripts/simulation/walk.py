@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scripts.simulation.answers import POISON, shows
+from scripts.simulation.answers import kills
 from scripts.simulation.choices import Choice, choices
 from scripts.simulation.profile import Profile, any_profile
 from scripts.simulation.rest import check_rest
@@ -101,10 +101,8 @@ def _next_calm_move(world: World) -> Move | None:
     system = world.system
     if world.alive:
         process = world.alive[len(world.trace) % len(world.alive)]
-        call = process.call
-        assert call is not None
-        dies = call.name == "model.complete" and shows(call.arguments[0], POISON)
-        return Move(process.name, "dies before" if dies else "ok")
+        assert process.call is not None
+        return Move(process.name, "dies before" if kills(process.call) else "ok")
     if world.late:
         return Move("commit 0", "lands")
     now_ms = system.clock.now_ms()

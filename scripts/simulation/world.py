@@ -195,6 +195,8 @@ class World:
         self.trace.append(f"{process.name} {call.name} {how}{_details(call)}")
         process.resume(answer.value, answer.error)
         self._require_no_failure(process)
+        if not process.is_alive and not process.has_died:
+            self.system.verdicts.ended_alive(process.name)
         return True
 
     def _require_no_failure(self, process: Process) -> None:
