@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from types_boto3_sqs.literals import QueueAttributeNameType
 
 PAUSE_S = 0.5
-# Of the kills that were planned, so many must have hit a slice that was running: 50 of 120.
-ENOUGH_HITS = 50 / 120
 NOT_YET_HANDLED: "tuple[QueueAttributeNameType, ...]" = (
     "ApproximateNumberOfMessages",
     "ApproximateNumberOfMessagesNotVisible",
@@ -70,8 +68,7 @@ class Account:
     @property
     def enough_hits(self) -> bool:
         """A process runs one invocation at a time, so more failures than kills would have another cause."""
-        planned = self.plan.duration_s / self.plan.kill_every_s
-        return planned * ENOUGH_HITS <= self.hits <= self.kills
+        return self.plan.enough_hits <= self.hits <= self.kills
 
     @property
     def ok(self) -> bool:

@@ -123,7 +123,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--threads", type=int, default=50)
     parser.add_argument("--messages", type=int, default=20, help="for each thread (default: 20)")
-    parser.add_argument("--seconds", type=float, default=120, help="how long it lasts (default: 120)")
+    parser.add_argument(
+        "--seconds", type=float, default=120, help="how long it lasts (default: 120); half as long again at most"
+    )
     parser.add_argument("--kill-every", type=float, default=1, metavar="S", help="seconds per kill (default: 1)")
     parser.add_argument("--patience", type=float, default=180, metavar="S", help="for what is left (default: 180 s)")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="of what is random about it")  # noqa: S311
