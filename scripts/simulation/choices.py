@@ -54,6 +54,8 @@ def choices(world: World) -> Iterator[Choice]:
     yield from _of_queue(world)
     yield from _of_people(world)
     yield from _of_tools(world)
+    if _affords(world, "model"):
+        yield Choice(Move("model", "comes back" if world.outcomes.model_is_away else "goes away"), "model")
     yield from (Choice(Move(f"commit {index}", "lands")) for index in range(len(world.late)))
 
 

@@ -41,7 +41,10 @@ class Ledger:
         if given_up is not None:
             said = (conversation.thread_id, given_up.code) in self.errors
             require(said, "what was given up is said before anything else is done", f"{commit.row.thread_id}")
-        conversation.add(commit, [self.messages[(conversation.thread_id, key)] for key in commit.consumed])
+        subjects = [(conversation.thread_id, key) for key in commit.consumed]
+        strange = [key for key in subjects if key not in self.messages]
+        require(not strange, "only what was sent is consumed, under its own name", f"{strange}")
+        conversation.add(commit, [self.messages[subject] for subject in subjects])
 
     def said(self, output: Output) -> None:
         # Its metadata is that of the time of sending: a slice that was overtaken repeats it with newer one.

@@ -18,18 +18,19 @@ class Answer:
 
 
 class Outcomes:
-    """`late` collects commits that may still happen."""
+    """`late` collects commits that may still happen; while `model_is_away`, nobody gets an answer of it."""
 
     def __init__(self, system: System, late: list[Commit]) -> None:
         self._system = system
         self._late = late
         self._overloaded: set[str] = set()
+        self.model_is_away = False
 
     def of(self, process: Process, call: Call, how: str) -> Answer | None:
         """Make of the call what `how` says; None if that cannot become of this call."""
         self._tell_verdicts(process, call, how)
         match how:
-            case "ok" if process.name in self._overloaded and call.name == "model.complete":
+            case "ok" if call.name == "model.complete" and self._is_overloaded(process):
                 return self._said(process, call, "is overloaded")
             case "ok":
                 return self._made(process, call)
@@ -45,6 +46,9 @@ class Outcomes:
                 return Answer(error=Unavailable())
             case _:
                 return self._particular(process, call, how)
+
+    def _is_overloaded(self, process: Process) -> bool:
+        return self.model_is_away or process.name in self._overloaded
 
     def _tell_verdicts(self, process: Process, call: Call, how: str) -> None:
         if call.name == "history.commit":

@@ -79,7 +79,7 @@ HARMLESS = Profile(
 TALK = Profile(
     faults={"refusal": 4, "answer": 3, "death": 2, "expiry": 1, "resend": 1, "outage": 1}, fault_rate=0.1, moves=300
 )
-OUTAGE = Profile(faults={"model": 40, "outage": 5}, fault_rate=0.4, moves=200)
+OUTAGE = Profile(faults={"model": 6}, fault_rate=0.05, moves=300)
 PROFILES: Mapping[str, Profile] = {
     "wide": WIDE,
     "unknown": UNKNOWN,

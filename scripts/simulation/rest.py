@@ -9,6 +9,7 @@ from scripts.simulation.system import System
 from scripts.simulation.violation import require
 
 _REFUSALS = {"model_refused", "too_long", "died"}
+_WITH_PATIENCE = {"model", "refusal", "answer", "timer", "resend"}
 _HARMFUL = {"death", "expiry", "unknown", "outage", "model"}
 
 
@@ -27,6 +28,10 @@ def check_rest(system: System) -> None:
             require(not owed, "every effect is out in the end", f"{conversation.thread_id} {position}: {owed}")
         _check_calls(system, conversation)
     _check_messages(system)
+    if not system.profile.poisons and system.profile.faults.keys() <= _WITH_PATIENCE:
+        require(
+            not system.ledger.redriven, "no outage brings a message to the dead letters", f"{system.ledger.redriven}"
+        )
     require(not system.nonsense, "what nobody may say is parked", f"{system.nonsense}")
 
 

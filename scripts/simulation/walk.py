@@ -73,13 +73,18 @@ def _wandering(world: World, chance: random.Random) -> Iterator[Move]:
 
 
 def _chosen(possible: list[Choice], fault_rate: float, chance: random.Random) -> Choice:
+    """Choose a kind of fault or none, then who it is about, then one of what may become of that."""
     faults = [choice for choice in possible if choice.fault is not None]
     ordinary = [choice for choice in possible if choice.fault is None]
     if faults and (not ordinary or chance.random() < fault_rate):
         kind = chance.choice(sorted({str(choice.fault) for choice in faults}))
-        return chance.choice([choice for choice in faults if choice.fault == kind])
-    who = chance.choice(sorted({choice.move.who for choice in ordinary}))
-    theirs = [choice for choice in ordinary if choice.move.who == who]
+        return _of_anyone([choice for choice in faults if choice.fault == kind], chance)
+    return _of_anyone(ordinary, chance)
+
+
+def _of_anyone(possible: list[Choice], chance: random.Random) -> Choice:
+    who = chance.choice(sorted({choice.move.who for choice in possible}))
+    theirs = [choice for choice in possible if choice.move.who == who]
     return chance.choices(theirs, [_WEIGHTS.get(choice.move.how, 1) for choice in theirs])[0]
 
 
@@ -98,13 +103,17 @@ def calm(world: World) -> None:
 
 
 def _next_calm_move(world: World) -> Move | None:
-    system = world.system
     if world.alive:
         process = world.alive[len(world.trace) % len(world.alive)]
         assert process.call is not None
         return Move(process.name, "dies before" if kills(process.call) else "ok")
-    if world.late:
-        return Move("commit 0", "lands")
+    if world.outcomes.model_is_away:
+        return Move("model", "comes back")
+    return Move("commit 0", "lands") if world.late else _next_of_outside(world)
+
+
+def _next_of_outside(world: World) -> Move | None:
+    system = world.system
     now_ms = system.clock.now_ms()
     visible_ms, due_ms = system.inputs.next_visible_ms(), system.timers.next_due_ms()
     if visible_ms is not None and visible_ms <= now_ms:

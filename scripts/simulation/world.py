@@ -85,6 +85,7 @@ class World:
             "commit": self._land,
             "text": self._say_again,
             "letters": self._put_back,
+            "model": self._come_or_go,
         }
         if kind in by_kind:
             return by_kind[kind](move, int(number or 0))
@@ -147,6 +148,11 @@ class World:
 
     def _go_off_when_due(self, move: Move, _: int) -> bool:
         self._tell(move, self.system.timers.fire_due())
+        return True
+
+    def _come_or_go(self, move: Move, _: int) -> bool:
+        self.outcomes.model_is_away = move.how == "goes away"
+        self._tell(move)
         return True
 
     def _put_back(self, move: Move, _: int) -> bool:
