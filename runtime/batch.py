@@ -89,6 +89,7 @@ def _run_group(records: Sequence[RawRecord], workers: Workers, deadline_ms: int)
     except Exception as defect:  # noqa: BLE001 - one thread's must not fail all, and Lambda would slow every thread down
         fields = {"thread_id": records[0].group_id, **described(defect)}
         logger.error("slice failed unexpectedly", extra=fields)  # noqa: TRY400 - a traceback would quote its message
+        _postpone(records, back_off_s(_receive_count(records), workers.clock.chance()), workers.input_queue)
         return BatchResult(tuple(record.record_id for record in records), ("defect",))
     finally:
         workers.idle.put(environment)

@@ -3,6 +3,7 @@
 Every effect carries a name that is the same each time it is derived; telling it twice is harmless.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from runtime.ports import Timer
 # out in parts, and of a result a person is shown the beginning.
 _TEXT_CHARS = 80_000
 _DISPLAY_CHARS = 20_000
+_ARGUMENTS_CHARS = 200_000
 # Places of an entry's outputs within its sixteen; parts of a text have those before.
 _ERROR, _TURN_DONE = OUTPUTS_PER_ENTRY - 2, OUTPUTS_PER_ENTRY - 1
 
@@ -101,11 +103,16 @@ def _outputs_of(row: ThreadRow, entry: Entry) -> Iterator[Output]:
             if body.finish is not None:
                 yield from _outputs_of_finish(row, entry, body.finish)
         case ToolCall():
-            yield _output(row, entry, "tool_call", {"name": body.name, "arguments": body.arguments}, 0)
+            yield _output(row, entry, "tool_call", {"name": body.name, "arguments": _shown(body.arguments)}, 0)
         case ToolResult() | Event():
             yield _output(row, entry, "tool_result", {"display": shown_text(display_text(body), _DISPLAY_CHARS)}, 0)
         case _:
             return
+
+
+def _shown(arguments: JsonObject) -> JsonObject:
+    size_chars = len(json.dumps(arguments))
+    return arguments if size_chars <= _ARGUMENTS_CHARS else {"not_shown": f"{size_chars} characters of arguments"}
 
 
 def _outputs_of_finish(row: ThreadRow, entry: Entry, finish: Finish) -> Iterator[Output]:

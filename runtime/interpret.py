@@ -16,6 +16,8 @@ from runtime.model.turns import TOOL_NAME, Completion, SaidText, Thought, Wanted
 from runtime.tools.offer import RESERVED_NAMES, Answer, Offer
 from runtime.wire.text import UnreadableJson, read_json
 
+# Less than any edge takes: arguments go out within a few more levels of JSON.
+MAX_ARGUMENT_DEPTH = 50
 _NAME_FOR_INVALID = "invalid_tool_name"
 _SHOWN_OF_WHAT_WAS_WRITTEN = 500
 _NOTES = {
@@ -62,7 +64,7 @@ def _taken_apart(completion: Completion) -> _Turn:
     for part in completion.parts:
         if isinstance(part, WantedCall):
             break
-        if not isinstance(part, SaidText) or part.text.strip():
+        if _is_worth_keeping(part):
             said.append(part)
     while not calls and said and isinstance(said[-1], Thought):
         said.pop()  # reasoning in front of nothing is refused when it is sent back
@@ -72,6 +74,13 @@ def _taken_apart(completion: Completion) -> _Turn:
         tuple(call.name[:64] for call in calls[1:]),
         Finish(completion.stop, completion.usage),
     )
+
+
+def _is_worth_keeping(part: SaidText | Thought) -> bool:
+    """Providers refuse blank text and unsigned reasoning when they get it back, and would do so for ever."""
+    if isinstance(part, SaidText):
+        return bool(part.text.strip())
+    return bool(part.signature or part.redacted)
 
 
 def _spoken(turn: _Turn) -> list[Body]:
@@ -128,7 +137,7 @@ def _parsed(arguments_json: str) -> JsonObject | None:
     if not arguments_json.strip():
         return {}
     try:
-        parsed = read_json(arguments_json)
+        parsed = read_json(arguments_json, MAX_ARGUMENT_DEPTH)
     except UnreadableJson:
         return None
     return parsed if isinstance(parsed, dict) else None
@@ -145,7 +154,7 @@ def _problem(wanted: WantedCall, arguments: JsonObject | None, stop: str, offer:
         return f"Error: there is no tool named {_quoted(wanted.name)}. Use one of the tools you are offered."
     if arguments is None:
         return f"Error: the arguments are not a JSON object: {_quoted(wanted.arguments_json)}. Issue the call again."
-    complaint = offer.complaint(wanted.name, arguments)
+    complaint = offer.checkers[wanted.name].complaint(arguments)
     return None if complaint is None else f"Error: the arguments do not fit the tool's schema: {complaint}"
 
 

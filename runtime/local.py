@@ -32,6 +32,7 @@ from runtime.adapters.memory.receipts import MemoryReceipts
 from runtime.adapters.memory.servers import MemoryServer, MemoryToolServers
 from runtime.adapters.memory.timers import MemoryTimers
 from runtime.batch import Workers, run_batch
+from runtime.errors import HandOverFailed
 from runtime.identity import deduplication_id, result_message_id
 from runtime.model.entries import JsonObject, Origin, TextItem
 from runtime.model.messages import Message, MessageKey, ResultContent
@@ -41,13 +42,15 @@ from runtime.run import Environment
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
 from runtime.tools.toolsets import Toolsets
+from runtime.wire.items import pack_items
 from runtime.wire.messages import body_hash
-from runtime.wire.text import canonical_json
+from runtime.wire.text import canonical_json, clean_text
 
 _SERVER = ToolServer("local", "http://local.invalid")
 _SLICE_S = 300.0
 _LONGEST_WAIT_S = 1.0
 _KNOWN_OUTPUTS = 1_000
+_INLINE_CHARS = 64 * 1024  # of an answer; a longer one travels by reference
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -244,15 +247,24 @@ class LocalSystem:
             body = invocation.body
             call_id, thread_id = body["id"], body["group_id"]
             answer = _answering(self.ports, thread_id, call_id)
-            by_name[body["operation"]].start(LocalCall(call_id, body["arguments"], answer))
+            try:
+                by_name[body["operation"]].start(LocalCall(call_id, body["arguments"], answer))
+            except Exception as error:
+                # Its author's mistake, and the model's to know: the thread must not stop for it.
+                raise HandOverFailed(f"the tool could not be started ({type(error).__name__})") from error
 
         return MemoryServer(json.dumps(manifest), accept)
 
 
 def _answering(ports: Ports, thread_id: str, call_id: str) -> Callable[[str], None]:
     def answer(text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"a tool answers with text, not with {type(text).__name__}")
         origin = Origin(_SERVER.name, call_id, ports.clock.now_ms())
-        content = ResultContent(call_id, (TextItem(text),), origin=origin)
+        content = ResultContent(call_id, (TextItem(clean_text(text)),), origin=origin)
+        if len(text) > _INLINE_CHARS:
+            payload = ports.payloads.put(thread_id, pack_items(content.items))
+            content = ResultContent(call_id, (), payload=payload, origin=origin)
         key = MessageKey("tool_result", result_message_id(call_id))
         ports.queues.send_inputs([Message(thread_id, key, content, body_hash(content))])
 

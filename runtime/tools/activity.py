@@ -5,17 +5,21 @@ from dataclasses import replace
 
 from runtime import phrases
 from runtime.draft import Draft
+from runtime.items import shown_text
 from runtime.model.calls import Call
 from runtime.model.entries import CancelledCall, JsonObject
 from runtime.model.turns import ToolSpec
 from runtime.tools.offer import Answer, Builtin
+
+_LISTED_CHARS = 20_000
 
 
 def _list_activity(draft: Draft, _arguments: JsonObject) -> Answer:
     running = [_described(call) for call in _live(draft) if call.state == "detached"]
     if not running:
         return Answer("Nothing is running for you.")
-    return Answer(json.dumps({"running_tool_calls": running}, ensure_ascii=False))
+    listed = json.dumps({"running_tool_calls": running}, ensure_ascii=False)
+    return Answer(shown_text(listed, _LISTED_CHARS))
 
 
 def _cancel_tool_call(draft: Draft, arguments: JsonObject) -> Answer:

@@ -12,9 +12,13 @@ from runtime.tools.offer import RESERVED_NAMES
 from runtime.tools.reach import reach_fault
 from runtime.tools.schemas import schema_fault
 from runtime.wire.rap import BadBody, Manifest, ToolOfManifest, read_manifest
+from runtime.wire.text import canonical_json
 
 # The strictest provider's rule for tool names (Bedrock Converse, ToolSpecification.name). No name is mended: what is
 # cut or replaced may become equal to another.
+# All tools of a set go to the model with every request: about 32,000 tokens. A set that filled the window would make
+# every conversation one that is too long.
+MAX_TOOLS_BYTES = 128 * 1024
 _SHOWN_NAME_CHARS = 40
 _SHOWN_FAULTS = 10
 
@@ -95,6 +99,9 @@ def _faults(server: ToolServer, manifest: Manifest) -> tuple[str, ...]:
     faults += [f"{_shown(name)} is defined {count} times" for name, count in counts.items() if count > 1]
     for tool in manifest.tools:
         faults += _tool_faults(tool)
+    size_bytes = sum(len(canonical_json(tool.model_dump())) for tool in manifest.tools)
+    if size_bytes > MAX_TOOLS_BYTES:
+        faults.append(f"tools have {size_bytes} bytes together, and at most {MAX_TOOLS_BYTES} go to the model")
     return tuple(dict.fromkeys(faults))
 
 

@@ -1,19 +1,14 @@
 """The tools a completion is offered, and what becomes of a call of each."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-from jsonschema.protocols import Validator
-from referencing.exceptions import Unresolvable
 
 from runtime.draft import Draft
 from runtime.model.calls import Call, CallTarget
 from runtime.model.entries import CancelledCall, JsonObject
 from runtime.model.toolsets import Toolset
 from runtime.model.turns import ToolSpec
+from runtime.tools.schemas import ArgumentChecker
 
 # Names of tools that the runtime keeps for itself, whether this version offers them or not.
 RESERVED_NAMES = frozenset(
@@ -31,10 +26,6 @@ RESERVED_NAMES = frozenset(
         "receive_event__injected",
     }
 )
-
-
-# A schema is somebody else's: deep references, patterns that are none, numbers too large for its arithmetic.
-_CANNOT_BE_APPLIED = (RecursionError, Unresolvable, ArithmeticError, re.error, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +60,7 @@ class Offer:
     specs: tuple[ToolSpec, ...]
     targets: Mapping[str, CallTarget]
     synchronous: Mapping[str, SynchronousTool]
-    validators: Mapping[str, Validator]
-
-    def complaint(self, name: str, arguments: JsonObject) -> str | None:
-        """Return what is wrong with these arguments by the tool's schema, or None."""
-        try:
-            error = best_match(self.validators[name].iter_errors(dict(arguments)))
-        except _CANNOT_BE_APPLIED:
-            return "they cannot be checked against the tool's schema; make them simpler"
-        return None if error is None else f"{error.json_path}: {error.message}"[:500]
+    checkers: Mapping[str, ArgumentChecker]
 
 
 def offer_of(toolsets: Sequence[Toolset], builtins: Sequence[Builtin]) -> Offer:
@@ -93,5 +76,5 @@ def offer_of(toolsets: Sequence[Toolset], builtins: Sequence[Builtin]) -> Offer:
         if builtin.target:
             targets[builtin.spec.name] = builtin.target
     synchronous = {builtin.spec.name: builtin.run for builtin in builtins if builtin.run}
-    validators: dict[str, Validator] = {spec.name: Draft202012Validator(spec.input_schema) for spec in specs}
-    return Offer(tuple(specs), targets, synchronous, validators)
+    checkers = {spec.name: ArgumentChecker(spec.input_schema) for spec in specs}
+    return Offer(tuple(specs), targets, synchronous, checkers)

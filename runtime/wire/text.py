@@ -33,8 +33,8 @@ def canonical_json(value: object) -> str:
     return _dump(read_json(text)) if _SUSPICIOUS.search(text) else text
 
 
-def read_json(text: str) -> Any:
-    """Return the JSON value, with clean strings and keys, at most `MAX_DEPTH` levels deep.
+def read_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the JSON value, with clean strings and keys, at most `max_depth` levels deep.
 
     Raises:
         UnreadableJson: not JSON, too deep, or a number that JSON cannot write again (NaN, infinity).
@@ -48,8 +48,8 @@ def read_json(text: str) -> Any:
     except ValueError as error:
         raise UnreadableJson("not JSON") from error
     # Counting brackets is far cheaper than a walk, and almost every body passes by it.
-    if text.count("[") + text.count("{") > MAX_DEPTH or _SUSPICIOUS.search(text):
-        return _clean(value, MAX_DEPTH)
+    if text.count("[") + text.count("{") > max_depth or _SUSPICIOUS.search(text):
+        return _clean(value, max_depth)
     return value
 
 

@@ -148,6 +148,11 @@ def test_usage_follows_the_end_marker_and_counts_the_cache() -> None:
     assert read_completion([text("a"), END, {"metadata": {"usage": usage}}]).usage == Usage(3, 5, 7, 9)
 
 
+def test_numbers_of_tokens_stay_numbers_a_budget_can_count() -> None:
+    usage = {"inputTokens": 10**30, "outputTokens": -(10**10)}
+    assert read_completion([text("a"), END, {"metadata": {"usage": usage}}]).usage == Usage(10**9, 0, 0, 0)
+
+
 def test_a_turn_whose_usage_never_came_is_complete_all_the_same() -> None:
     assert read_completion([text("a"), END]) == Completion((SaidText("a"),), "end_turn", Usage(0, 0))
 

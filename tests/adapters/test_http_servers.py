@@ -87,7 +87,14 @@ def test_a_pause_given_as_a_date_is_kept(
     assert clock.now_ms() / 1000 == pytest.approx(until_s, abs=1)
 
 
-@pytest.mark.parametrize("asked", ["soon", "-5", "1e9", "٣", "Mon, 99 Foo"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("soon", "-5", "1e9", "٣", "Mon, 99 Foo"),
+        "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "1 Jan 2020 00:00:00 +99999999999999",
+    ],
+)
 def test_a_pause_nobody_can_read_is_our_own_short_one(
     servers: HttpToolServers, scripted: ScriptedServer, clock: ManualClock, asked: str
 ) -> None:

@@ -113,6 +113,12 @@ def test_an_answer_too_long_for_one_message_goes_out_in_parts_that_fit() -> None
     assert max(len(output_body(part)) for part in parts) < 1_048_576 - 64 * 1024
 
 
+def test_of_very_large_arguments_only_the_size_is_shown() -> None:
+    thread = thread_of(asked(), called("call_1", arguments={"a": "x" * 300_000}))
+    (output,) = outputs(effects_after(thread, 1))
+    assert output.fields == {"name": "run_build", "arguments": {"not_shown": "300009 characters of arguments"}}
+
+
 def test_of_a_long_result_a_person_is_shown_the_beginning() -> None:
     effects = effects_after(thread_of(asked(), ToolResult("call_1", (TextItem("x" * 100_000),))), 1)
     assert str(outputs(effects)[0].fields["display"]).endswith(cut_note(20_000, 100_000))

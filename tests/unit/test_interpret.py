@@ -29,6 +29,13 @@ from tests.support.values import (
 BUILD = tool("run_build", {"type": "object", "properties": {"seconds": {"type": "integer"}}, "required": ["seconds"]})
 
 
+# Every level doubles the work of the one before.
+LAUGHS: dict[str, object] = {
+    "$defs": {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(40)} | {"a40": {}},
+    "$ref": "#/$defs/a0",
+}
+
+
 def offer() -> Offer:
     return offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(BUILD),))], BUILTINS)
 
@@ -118,13 +125,27 @@ def test_arguments_that_do_not_fit_the_schema_are_refused() -> None:
     [
         {"$ref": "#/$defs/none"},
         {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
-        {"properties": {"a": {"pattern": "("}}},
+        {"properties": {"a": {"multipleOf": 0.01}}},
+        LAUGHS,
     ],
 )
 def test_a_schema_that_cannot_be_applied_is_told_and_ends_nothing(schema: dict[str, object]) -> None:
     odd = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("odd", schema)),))], ())
-    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": "1"}), odd, NOW_MS)
+    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": 10**400}), odd, NOW_MS)
     assert "cannot be checked" in refusal_of(draft)
+
+
+def test_a_pattern_that_may_never_end_is_left_to_the_tool_server() -> None:
+    schema = {"properties": {"a": {"pattern": "^(a+)+$"}}, "patternProperties": {"^(b+)+$": {}}}
+    slow = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("slow", schema)),))], ())
+    call = calls("slow", {"a": "a" * 60 + "!", "b" * 60 + "!": 1})
+    assert interpret(Draft.of(thread_of(asked())), call, slow, NOW_MS).pending_call is not None
+
+
+def test_arguments_nested_deeper_than_every_edge_takes_are_refused() -> None:
+    written = '{"a":' * 50 + '"\U0001f600"' + "}" * 50
+    draft = interpreted(calls("run_build", f'{{"seconds": 1, "a": {written}}}'))
+    assert "not a JSON object" in refusal_of(draft)
 
 
 def test_an_unknown_tool_costs_one_more_completion() -> None:
@@ -177,6 +198,11 @@ def test_reasoning_stays_in_front_of_what_it_belongs_to() -> None:
 
 def test_reasoning_in_front_of_nothing_is_not_stored() -> None:
     draft = interpreted(Completion((SaidText("Yes."), Thought("hm", "sig")), "end_turn", USAGE))
+    assert [type(body) for body in bodies(draft)] == [AssistantText]
+
+
+def test_reasoning_that_nobody_signed_is_not_stored_for_no_provider_takes_it_back() -> None:
+    draft = interpreted(Completion((Thought("hm", None), SaidText("Yes.")), "end_turn", USAGE))
     assert [type(body) for body in bodies(draft)] == [AssistantText]
 
 

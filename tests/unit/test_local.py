@@ -53,6 +53,24 @@ def test_many_agents_speak_side_by_side_each_with_its_own_history() -> None:
     assert said == {agent.thread_id: f"You said I am {agent.thread_id}." for agent in agents}
 
 
+def test_a_long_answer_of_a_tool_travels_by_reference_and_is_shown_cut() -> None:
+    tool = LocalTool("get_build_status", "Tells.", {"type": "object"}, lambda call: call.answer("x" * 2_000_000))
+    system = LocalSystem(Models(), [tool])
+    agent = system.agent()
+    agent.send_text("is it green?")
+    system.settle()
+    assert [output["type"] for output in agent.outputs()] == ["tool_call", "tool_result", "text", "turn_done"]
+
+
+def test_a_tool_that_cannot_be_started_is_told_to_the_model() -> None:
+    tool = LocalTool("get_build_status", "Tells.", {"type": "object"}, lambda call: call.arguments["none"])
+    system = LocalSystem(Models(), [tool])
+    agent = system.agent()
+    agent.send_text("is it green?")
+    system.settle()
+    assert "could not be started (KeyError)" in str(list(agent.outputs()))
+
+
 def test_nobody_hears_what_is_said_to_another() -> None:
     system = LocalSystem(Models())
     system.agent("a").send_text("hello")

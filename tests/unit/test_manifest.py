@@ -239,3 +239,12 @@ def test_a_set_of_which_nothing_is_left_is_not_offered() -> None:
 
     assert toolsets == []
     assert len(refusals) == 1
+
+
+def test_tools_that_would_fill_the_window_by_themselves_refuse_the_set() -> None:
+    tools = [tool(name=f"tool_{number}", description="x" * 9_900) for number in range(20)]
+
+    found = judged(*tools)
+
+    assert found.toolset is None
+    assert "go to the model" in found.faults[0]

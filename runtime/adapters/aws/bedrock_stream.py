@@ -73,6 +73,9 @@ _OpenPart = _OpenText | _OpenThought | _OpenCall
 _Kind = TypeVar("_Kind", _OpenText, _OpenThought, _OpenCall)
 
 
+_MOST_TOKENS = 10**9
+
+
 class _Turn:
     """What has been read so far. `open` holds the parts that may still grow, by block index and kind."""
 
@@ -153,4 +156,5 @@ def _text(given: object) -> str:
 
 
 def _count(given: object) -> int:
-    return given if isinstance(given, int) else 0
+    """Return a number of tokens as a budget may count it, whatever the provider says."""
+    return min(max(given, 0), _MOST_TOKENS) if isinstance(given, int) else 0

@@ -161,9 +161,9 @@ class HttpToolServers:
             return float(retry_after)
         try:
             at = parsedate_to_datetime(retry_after)
-        except ValueError:
-            return 0.0
-        return max(0.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - self._clock.now_ms() / 1000)
+            return max(0.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - self._clock.now_ms() / 1000)
+        except (ValueError, OverflowError, TypeError):
+            return 0.0  # a date of another age asks for nothing that we could do
 
 
 def _json(body: JsonObject) -> bytes:
