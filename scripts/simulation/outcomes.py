@@ -9,6 +9,7 @@ from scripts.simulation.answers import FAILURES, TURNS, check
 from scripts.simulation.process import Call, Process, ProcessDied
 from scripts.simulation.system import System
 from scripts.simulation.tools import refuse
+from scripts.simulation.violation import require
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class Outcomes:
             self._system.verdicts.could_not_mark(process.name)
 
     def _made(self, process: Process, call: Call) -> Answer:
+        if call.name == "servers.invoke":
+            body = call.arguments[0].body
+            stored = body["id"] in self._system.ledger.conversation(body["group_id"]).calls
+            require(stored, "only what is stored is handed over", body["id"])
         try:
             value = call.act()
         except (RuntimeProblem, HandOverFailed) as error:

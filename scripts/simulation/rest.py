@@ -27,6 +27,7 @@ def check_rest(system: System) -> None:
             owed = system.ledger.owed(conversation, position)
             require(not owed, "every effect is out in the end", f"{conversation.thread_id} {position}: {owed}")
         _check_calls(system, conversation)
+        _check_notices(system, conversation)
     _check_messages(system)
     if not system.profile.poisons and system.profile.faults.keys() <= _WITH_PATIENCE:
         require(
@@ -72,19 +73,21 @@ def _check_withheld(system: System, conversation: Conversation) -> None:
 
 def _check_calls(system: System, conversation: Conversation) -> None:
     for call in conversation.calls.values():
-        if call.target.toolset is None:
-            continue
+        at = f"{conversation.thread_id} {call.call_id} is {call.state}"
         taken = system.tools.taken.get(call.call_id)
-        if call.state in ("pending", "detached"):
-            require(taken is not None, "a call that runs was handed over", f"{conversation.thread_id} {call.call_id}")
-    stored = {entry.body.call_id for entry in conversation.entries if isinstance(entry.body, ToolResult)}
-    for taken in system.tools.taken.values():
-        if taken.thread_id == conversation.thread_id:
-            require(taken.call_id in conversation.calls, "only stored calls are handed over", taken.call_id)
-            if taken.answers and taken.call_id in stored:
-                state = conversation.calls[taken.call_id].state
-                known = state in ("answered", "subscribed", "cancelled")
-                require(known, "what a tool answers arrives", f"{taken.call_id} is {state}")
+        if call.target.toolset is not None and call.state in ("pending", "detached"):
+            require(taken is not None, "a call that runs was handed over", at)
+        if taken is not None and taken.answers:
+            arrived = call.state in ("answered", "subscribed", "cancelled")
+            require(arrived, "what a tool answers arrives", at)
+
+
+def _check_notices(system: System, conversation: Conversation) -> None:
+    told = {notice.body["tool_call_id"] for notice in system.tools.notices}
+    for entry in conversation.entries:
+        if isinstance(entry.body, ToolResult) and entry.body.cancelled is not None:
+            call_id = entry.body.cancelled.call_id
+            require(call_id in told, "the server of a cancelled call is told", f"{conversation.thread_id} {call_id}")
 
 
 def _check_messages(system: System) -> None:
