@@ -16,8 +16,6 @@ from collections.abc import Callable
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import boto3
-
 from handlers.example_tools import Build, Call, ExampleTools, Json, finish_build
 
 ALLOWED_CALLBACK_HOST = "INFINITY_EXAMPLE_ALLOWED_CALLBACK_HOST"
@@ -35,6 +33,8 @@ def handler(event: Json, context: object) -> Json:  # noqa: ARG001 - Lambda pass
 
 @cache
 def _in_lambda() -> ExampleTools:
+    import boto3  # here: as a process of its own it needs nothing but Python
+
     client = boto3.client("lambda")
     name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
 

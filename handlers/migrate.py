@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import boto3
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from handlers.logs import write_runtime_logs_through
 from runtime.adapters.aws.clients import client_config
@@ -41,8 +41,15 @@ class Properties(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
+    version: str | None = Field(None, alias="Version")
     database_role: str = Field("infinity_slice", alias="DatabaseRole", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
     slice_role_arn: str | None = Field(None, alias="SliceRoleArn")
+    settings: dict[str, str] = Field(default_factory=dict, alias="Settings")
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _read(cls, given: object) -> object:
+        return json.loads(given) if isinstance(given, str) else given
 
 
 class Change(BaseModel):
@@ -78,6 +85,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
 
 def _change_schema(change: Change, time_left_s: float) -> None:
     properties = Properties.model_validate(change.properties)
+    if properties.version == os.environ.get("CODE_VERSION"):
+        Settings.check(properties.settings)  # in a rollback they are another version's, which knows its own
     settings = Settings.from_environment(os.environ)
     endpoint = Endpoint(settings.dsql_endpoint, "admin", settings.dsql_port, settings.dsql_tls)
     token = token_source(boto3.client("dsql", config=client_config(connections=1)), endpoint)

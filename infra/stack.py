@@ -175,6 +175,7 @@ class InfinityStack(Stack):
             environment=self.database.environment,
             slice_role_arn=self.slices.slice.role.role_arn,
             database_user=self.config.database.user,
+            settings=self.config.settings,
             timeout_s=self.config.operation.migration_timeout_s,
         )
 

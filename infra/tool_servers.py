@@ -61,6 +61,8 @@ class ToolServer:
         return server
 
     def check(self) -> None:
+        if not self.url.startswith(("http://", "https://")) and "${" not in self.url:
+            raise ConfigError(f"the url of tool server {self.name} must start with https:// or http://")
         if self.auth not in AUTHS:
             raise ConfigError(f"the auth of tool server {self.name} must be one of {', '.join(AUTHS)}")
         if (self.auth == "bearer") != (self.secret_arn is not None):

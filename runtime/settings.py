@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runtime.model.toolsets import ToolServer
 
@@ -95,6 +95,17 @@ class Settings(BaseModel):
     http_connect_s: float = Field(default=3, gt=0)
     http_total_s: float = Field(default=10, gt=0)
     http_tries: int = Field(default=3, ge=1)
+
+    @classmethod
+    def check(cls, given: Mapping[str, str]) -> None:
+        """Raise a ValueError that names every setting here which is unknown or has a bad value, never the value."""
+        faults = [f"{name} is no setting" for name in sorted(given.keys() - cls.model_fields.keys())]
+        try:
+            cls.model_validate(given)
+        except ValidationError as error:
+            faults += [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        if faults:
+            raise ValueError("; ".join(faults))
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":

@@ -98,6 +98,7 @@ class Deployed:
             "INFINITY_DSQL_PORT": str(port),
             "INFINITY_DSQL_TLS": "off",
             "INFINITY_DSQL_SCHEMA": self.schema,
+            "CODE_VERSION": "runtime-1",
             "AWS_DEFAULT_REGION": "eu-central-1",
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
@@ -155,6 +156,31 @@ def test_a_creation_migrates_grants_and_answers_with_success(deployed: Deployed,
         "LogicalResourceId": "MigrationSchema",
         "Data": {"SchemaVersion": str(SCHEMA_VERSION)},
     }
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ('{"max_tokenz": "1"}', "max_tokenz is no setting"),
+        ('{"max_tokens": "lots"}', "max_tokens: Input should be a valid integer"),
+    ],
+)
+def test_a_setting_the_runtime_does_not_take_fails_the_deployment_by_its_name(
+    deployed: Deployed, cloudformation: AnswerUrl, settings: str, reason: str
+) -> None:
+    called(deployed, request("Create", cloudformation.url, DatabaseRole=deployed.role, Settings=settings))
+
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert reason in cloudformation.answer["Reason"]
+    assert "lots" not in cloudformation.answer["Reason"]
+
+
+def test_settings_of_another_version_are_its_own_affair(deployed: Deployed, cloudformation: AnswerUrl) -> None:
+    older = request("Update", cloudformation.url, DatabaseRole=deployed.role, Settings='{"max_tokenz": "1"}')
+    older["ResourceProperties"]["Version"] = "runtime-0"
+    called(deployed, older)
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
 
 
 def test_the_answer_has_no_content_type_because_its_url_is_signed_without_one(

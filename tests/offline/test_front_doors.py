@@ -56,12 +56,10 @@ def test_a_body_that_nobody_can_read_is_parked_and_holds_nothing_up(target: Targ
     send(target.sqs, target.input_queue_url, TextMessage(thread_id, "Hello"))
 
     assert "turn_done" in [output.type for output in _outputs(target, thread_id)]
-    parked = target.sqs.receive_message(
-        QueueUrl=target.outputs["InputDeadLetterQueueUrl"],
-        MaxNumberOfMessages=10,
-        MessageAttributeNames=["All"],
-    )["Messages"]
-    assert [message["MessageAttributes"] for message in parked if message["Body"] == '{"group_id": 7}']
+    dead_letters = target.outputs["InputDeadLetterQueueUrl"]
+    (parked,) = target.sqs.receive_message(QueueUrl=dead_letters, MessageAttributeNames=["All"])["Messages"]
+    assert (parked["Body"], "reason" in parked["MessageAttributes"]) == ('{"group_id": 7}', True)
+    target.sqs.delete_message(QueueUrl=dead_letters, ReceiptHandle=parked["ReceiptHandle"])
 
 
 def _outputs(target: Target, thread_id: str) -> list[Output]:
