@@ -4,7 +4,7 @@ The result is valid for the strictest provider: it starts with a user turn, role
 once and directly, nothing is empty, reasoning stands unchanged in front of what it belongs to.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from runtime import phrases
@@ -47,8 +47,12 @@ def model_request(
     )
 
 
-def rendered(thread_id: str, entries: Iterable[Entry]) -> tuple[ModelMessage, ...]:
-    """Return the entries as alternating messages, one message for all blocks of a role in a row."""
+def rendered(thread_id: str, entries: Sequence[Entry]) -> tuple[ModelMessage, ...]:
+    """Return the entries as alternating messages, one message for all blocks of a role in a row.
+
+    Reasoning in front of something that was refused is left out: it may itself be what the provider does not take
+    back, and would then have every later request refused as well.
+    """
     messages: list[ModelMessage] = []
     role, blocks = "", list[Block]()
     for block_role, block in _blocks(thread_id, entries):
@@ -80,10 +84,13 @@ def with_cache_points(messages: tuple[ModelMessage, ...]) -> tuple[ModelMessage,
     )
 
 
-def _blocks(thread_id: str, entries: Iterable[Entry]) -> Iterator[tuple[str, Block]]:
+def _blocks(thread_id: str, entries: Sequence[Entry]) -> Iterator[tuple[str, Block]]:
     not_run: Mapping[str, tuple[str, ...]] = {}
+    refused_position = max((entry.position for entry in entries if entry.withheld), default=0)
     for entry in entries:
         body = entry.body
+        if isinstance(body, Reasoning) and entry.position < refused_position:
+            continue
         if isinstance(body, ToolCall):
             not_run = {body.call_id: body.not_run}
         notes = not_run.get(body.call_id, ()) if isinstance(body, ToolResult) else ()

@@ -91,6 +91,12 @@ def test_reasoning_is_passed_back_as_it_came() -> None:
     assert blocks == (ReasoningBlock("hm", "sig", None), TextBlock("hi"))
 
 
+def test_reasoning_that_a_provider_may_have_refused_is_not_sent_again() -> None:
+    question, thought, answer, refused = thread_of(asked(), Reasoning("hm", "odd"), answered(), asked("again")).entries
+    entries = (question, thought, answer, replace(refused, withheld="model_refused"))
+    assert rendered(THREAD, entries)[1].blocks == (TextBlock("hi"),)
+
+
 def test_twelve_turns_have_two_cache_points_none_of_them_stored() -> None:
     bodies = [body for turn in range(12) for body in (asked(f"q{turn}"), answered(f"a{turn}"))]
     entries = thread_of(*bodies, asked("last")).entries
