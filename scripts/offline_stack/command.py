@@ -3,7 +3,6 @@
 import argparse
 import json
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
+from scripts.commands.stopping import Stopped, stoppable
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import StackError
 
@@ -24,16 +24,16 @@ def main(words: Sequence[str]) -> int:
     """Run one command. Returns 0, or 1 with one clear message when it could not be done."""
     arguments = _parser().parse_args(words)
     stack = OfflineStack(context=dict(arguments.context) if "context" in arguments else None, progress=show_step)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # so that steps clean up
     commands = {"up": _up, "down": _down, "status": _status, "env": _environment}
     try:
-        return commands[arguments.command](stack, arguments)
+        with stoppable():
+            return commands[arguments.command](stack, arguments)
     except StackError as error:
         CONSOLE.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         return 1
-    except KeyboardInterrupt:
+    except Stopped as stopped:
         CONSOLE.print("stopped; scripts/offline down removes what is left")
-        return 130
+        return stopped.status
 
 
 @contextmanager
@@ -93,7 +93,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="start everything, deploy this checkout; again: deploy it again")
     up.add_argument("--keep-data", action="store_true", help="keep the database of the last stack")
-    up.add_argument("--context", action="append", default=[], type=_name_and_value, metavar="NAME=VALUE")
+    up.add_argument(
+        "--context",
+        action="append",
+        default=[],
+        type=_name_and_value,
+        metavar="NAME=VALUE",
+        help="NAME=VALUE of the CDK's context, e.g. tool_servers=[…]; may be repeated",
+    )
     down = commands.add_parser("down", help="stop everything; the logs stay")
     down.add_argument("--keep-data", action="store_true", help="keep the database for the next stack")
     commands.add_parser("status", help="what runs, and where")

@@ -1,8 +1,9 @@
 """The real CDK command line tool against the emulator: `cdk bootstrap`, `cdk synth`, `cdk deploy`."""
 
 import json
+import os
+import re
 import shutil
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from pathlib import Path
 
 from scripts.bootstrap import ROOT, SetUpError, cdk_command, tool_environment
 from scripts.offline_stack.emulator import ACCOUNT, REGION, client_settings
-from scripts.offline_stack.supervisor import StackError, log_tail
+from scripts.offline_stack.supervisor import ProcessSpec, StackError, Supervisor, log_tail
 
 STACK_NAME = "Infinity"
 COMMAND_TIMEOUT_S = 600
+# How Python ends the traceback of an app that was given a context it cannot work with.
+CONFIG_ERROR = re.compile(r"^(?:\w+\.)*ConfigError: (.+)$", re.MULTILINE)
 # What the deployed app is told about the place it runs in. A caller may add to it or replace it.
 OFFLINE_CONTEXT = {
     "offline": "true",
@@ -33,6 +36,7 @@ class Deployment:
     endpoint: str
     folder: Path
     context: Mapping[str, str]
+    supervisor: Supervisor
 
     def bootstrap(self) -> None:
         """Make what every CDK deployment needs, in an account that has nothing yet."""
@@ -48,14 +52,19 @@ class Deployment:
     def deploy(self) -> dict[str, str]:
         """Deploy what was synthesized, whole. Returns the stack's outputs. A stack that is up to date costs little."""
         outputs = self.folder / "outputs.json"
-        self._run(
-            "deploy",
-            [
-                *("deploy", STACK_NAME, "--app", str(self._assembly), "--outputs-file", str(outputs)),
-                *("--require-approval", "never", "--progress", "events", "--method", "direct"),
-            ],
-            self.folder,
-        )
+        functions = self.folder / "log" / "functions.log"
+        printed_before = functions.stat().st_size if functions.exists() else 0
+        words = [
+            *("deploy", STACK_NAME, "--app", str(self._assembly), "--outputs-file", str(outputs)),
+            *("--require-approval", "never", "--progress", "events", "--method", "direct"),
+        ]
+        try:
+            self._run("deploy", words, self.folder)
+        except StackError as error:
+            # It may have failed inside a function (a custom resource): then the reason is in that function's output.
+            if not functions.exists() or functions.stat().st_size == printed_before:
+                raise
+            raise StackError(f"{error}\n{log_tail(functions, from_byte=printed_before)}") from error
         return {name: str(value) for name, value in json.loads(outputs.read_text())[STACK_NAME].items()}
 
     @property
@@ -64,34 +73,34 @@ class Deployment:
 
     def _run(self, name: str, words: Sequence[str], cwd: Path) -> None:
         log = self.folder / "log" / f"cdk-{name}.log"
+        log.unlink(missing_ok=True)
         try:
-            command = [*cdk_command(), *words, "--no-notices", "--no-color", "--ci"]
-            environment = cdk_environment(self.endpoint, self.folder / "tmp" / "cdk")
+            spec = ProcessSpec(
+                name=f"cdk {name}",
+                command=[*cdk_command(), *words, "--no-notices", "--no-color", "--ci"],
+                log=log,
+                environment=cdk_environment(self.endpoint, self.folder / "tmp" / "cdk"),
+                folder=cwd,
+                launch_options=("--with-parent", str(os.getpid())),
+            )
         except SetUpError as error:
             raise StackError(str(error)) from error
         started = time.monotonic()
-        with log.open("w") as output:
-            try:
-                done = subprocess.run(
-                    command,
-                    cwd=cwd,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    timeout=COMMAND_TIMEOUT_S,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                raise StackError(f"cdk {name} did not end within {COMMAND_TIMEOUT_S} s.\n{log_tail(log)}") from None
+        status = self.supervisor.run(spec, COMMAND_TIMEOUT_S)
+        with log.open("a") as output:
             output.write(f"took {time.monotonic() - started:.1f} s\n")
-        if done.returncode:
-            raise StackError(f"cdk {name} failed; mend what it says and run the command again.\n{self._evidence(log)}")
+        if status is None:
+            raise StackError(f"cdk {name} did not end within {COMMAND_TIMEOUT_S} s.\n{log_tail(log)}")
+        if status:
+            raise StackError(why_it_failed(name, log))
 
-    def _evidence(self, log: Path) -> str:
-        """A deployment may fail inside a function (a custom resource): then the reason is in that function's output."""
-        functions = self.folder / "log" / "functions.log"
-        return "\n".join(log_tail(each) for each in (log, functions) if each.exists())
+
+def why_it_failed(name: str, log: Path) -> str:
+    """One line for a context that the app refuses, else what the CDK printed last."""
+    refusals = CONFIG_ERROR.findall(log.read_text(errors="replace"))
+    if refusals:
+        return f"the app refuses its context: {refusals[-1]}"
+    return f"cdk {name} failed; mend what it says and run the command again.\n{log_tail(log)}"
 
 
 def cdk_environment(endpoint: str, temporary: Path) -> dict[str, str]:

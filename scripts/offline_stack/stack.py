@@ -54,6 +54,23 @@ class OfflineStack:
         self._context = dict(context or {})
         self._step = progress
         self._supervisor = Supervisor()
+        self._is_alone = False
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep every other command from starting, deploying or stopping this stack while the block runs.
+
+        Waits for one that is at it. `up` and `down` of this object may be called inside. Main thread only.
+        """
+        if self._is_alone:
+            yield
+            return
+        with self._lock():
+            self._is_alone = True
+            try:
+                yield
+            finally:
+                self._is_alone = False
 
     def up(self, *, keep_data: bool = False) -> None:
         """Start what is not running and deploy the checkout as it is now; quick when everything runs already.
@@ -65,7 +82,7 @@ class OfflineStack:
             StackError: something failed; what this call had started is stopped again, the logs stay.
 
         """
-        with self._only_one_at_a_time():
+        with self.alone():
             state = StackState.load(self.folder)
             try:
                 if _is_complete(state):
@@ -83,13 +100,18 @@ class OfflineStack:
 
     def down(self, *, keep_data: bool = False) -> None:
         """Stop exactly the processes of this stack and remove what they wrote, except the logs. Safe to repeat."""
-        with self._only_one_at_a_time():
+        with self.alone():
             self._stop(StackState.load(self.folder), keep_data=keep_data)
 
     def status(self) -> dict[str, Piece | None]:
         """Every piece by name, with None for one that is not running."""
         pieces = StackState.load(self.folder).pieces
         return {name: pieces[name] if _runs(pieces, name) else None for name in PIECES}
+
+    @property
+    def is_up(self) -> bool:
+        """Whether every piece runs and the app has been deployed."""
+        return _is_complete(StackState.load(self.folder))
 
     @property
     def outputs(self) -> Mapping[str, str]:
@@ -153,8 +175,12 @@ class OfflineStack:
     def _prepare_deployment(self) -> None:
         deployment = self._deployment()
         with self._step("cdk bootstrap and cdk synth"), ThreadPoolExecutor() as pool:
-            for done in [pool.submit(deployment.bootstrap), pool.submit(deployment.synthesize)]:
-                done.result()
+            try:
+                for done in [pool.submit(deployment.bootstrap), pool.submit(deployment.synthesize)]:
+                    done.result()
+            except BaseException:
+                self._supervisor.stop_children()  # or the pool would wait for the other one
+                raise
 
     def _deploy(self) -> None:
         with self._step("cdk deploy"):
@@ -169,7 +195,7 @@ class OfflineStack:
             # The emulator serves function URLs by path, under the id that AWS would put into the host name.
             "function_url_base": f"{endpoint}/_aws/lambda-url",
         }
-        return Deployment(endpoint, self.folder, OFFLINE_CONTEXT | places | self._context)
+        return Deployment(endpoint, self.folder, OFFLINE_CONTEXT | places | self._context, self._supervisor)
 
     def _start_pollers(self) -> None:
         state = StackState.load(self.folder)
@@ -216,13 +242,13 @@ class OfflineStack:
         return self.folder / "log"
 
     @contextmanager
-    def _only_one_at_a_time(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                with self._step("another command that works on this stack"):
+                with self._step("waited for another command that works on this stack"):
                     fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

@@ -83,6 +83,19 @@ class Supervisor:
         self._children[child.pid] = child
         return identify(child.pid)
 
+    def run(self, spec: ProcessSpec, timeout_s: float) -> int | None:
+        """Run a program to its end. Returns its exit status, or None when it was stopped because it took too long.
+
+        It is stopped, with what it started, also when the wait is interrupted.
+        """
+        identity = self.start(spec)
+        try:
+            return self._children[identity.pid].wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            self.stop(identity)
+
     def stop(self, identity: ProcessIdentity, stop_signal: signal.Signals = signal.SIGTERM) -> None:
         """Stop a process and what it started: asked first, killed after `STOP_GRACE_S`.
 
@@ -152,9 +165,9 @@ def announced_port(log: Path) -> int | None:
     return None
 
 
-def log_tail(log: Path, lines: int = LOG_TAIL_LINES) -> str:
-    """Cut the last lines of a log, under its path, ready to be shown."""
-    text = log.read_text(errors="replace") if log.exists() else ""
+def log_tail(log: Path, lines: int = LOG_TAIL_LINES, from_byte: int = 0) -> str:
+    """Cut the last lines of a log, under its path, ready to be shown; what stands before `from_byte` is older news."""
+    text = log.read_bytes()[from_byte:].decode(errors="replace") if log.exists() else ""
     return "\n".join([f"--- end of {log}", *text.splitlines()[-lines:]])
 
 

@@ -84,7 +84,27 @@ def test_a_second_command_waits_for_the_first_and_says_so(tmp_path: Path) -> Non
     OfflineStack(folder=tmp_path, progress=show).down()
     first.join(10)
 
-    assert shown == ["another command that works on this stack"]
+    assert shown == ["waited for another command that works on this stack"]
+
+
+@pytest.mark.usefixtures("leftover")
+def test_who_has_a_stack_to_itself_may_take_it_down_while_others_wait(tmp_path: Path) -> None:
+    ours, theirs = OfflineStack(folder=tmp_path), OfflineStack(folder=tmp_path)
+    other = threading.Thread(target=theirs.down)
+    with ours.alone():
+        other.start()
+        other.join(0.2)
+        assert other.is_alive()
+        assert ours.status()["emulator"] is not None
+        ours.down()
+    other.join(10)
+    assert not other.is_alive()
+
+
+def test_a_stack_of_which_a_part_is_missing_is_not_up(tmp_path: Path, leftover: Piece) -> None:
+    assert not OfflineStack(folder=tmp_path).is_up
+    StackState(pieces=dict.fromkeys(PIECES, leftover), outputs={"InputQueueUrl": "http://q"}).save(tmp_path)
+    assert OfflineStack(folder=tmp_path).is_up
 
 
 def test_an_unreadable_option_is_refused_before_anything_starts() -> None:

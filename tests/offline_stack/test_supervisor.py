@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from scripts.offline_stack.state import StackState
@@ -96,6 +97,17 @@ def test_a_process_that_dies_while_starting_is_reported_with_the_end_of_its_log(
         wait_until_ready(spec, identity, lambda: announced_port(spec.log), timeout_s=10)
 
 
+def test_a_program_is_run_to_its_end_or_stopped_with_its_children_when_it_takes_too_long(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    assert supervisor.run(python("raise SystemExit(3)", tmp_path), timeout_s=10) == 3
+    spec = python(WITH_CHILD, tmp_path)
+    assert supervisor.run(spec, timeout_s=1) is None
+    child_pid = announced_port(spec.log)
+    assert child_pid is not None
+    assert not _is_alive(child_pid)
+
+
 def test_nothing_of_the_callers_environment_leaks_into_a_process(tmp_path: Path) -> None:
     os.environ["AWS_PROFILE_OF_A_TEST"] = "production"
     try:
@@ -131,6 +143,13 @@ def test_a_saved_state_reads_back_the_same_and_a_missing_one_is_empty(tmp_path: 
     assert StackState.load(tmp_path) == StackState()
     state.save(tmp_path)
     assert StackState.load(tmp_path) == state
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return is_running(identify(pid))
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _gone_within(identity: ProcessIdentity, patience_s: float) -> bool:
