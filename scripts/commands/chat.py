@@ -107,6 +107,11 @@ def render(output: Output) -> Text:
             return Text(f"{prefix}{other}", style="magenta")
 
 
+def render_user(text: str) -> Text:
+    """What the user said, as a line beside those of `render`."""
+    return Text.assemble(("user   ", "bold"), text)
+
+
 def _tokens(usage: JsonValue) -> str:
     if not isinstance(usage, dict):
         return ""

@@ -5,12 +5,14 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from scripts.commands.chat import render
+from scripts.commands.files import writable_file
+from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
 from scripts.demonstration.crash import TITLE as CRASH_TITLE
 from scripts.demonstration.crash import run_crash
@@ -23,7 +25,7 @@ from scripts.demonstration.scenarios import (
     new_thread_id,
 )
 from scripts.demonstration.timeline import draw
-from scripts.demonstration.verdicts import Verdict
+from scripts.demonstration.verdicts import Verdict, counted
 from scripts.offline_stack.command import show_step
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import StackError
@@ -56,26 +58,40 @@ class Report:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the demo. Returns 0 only if every promise of every scenario was kept."""
+    """Run the demo. Returns 0 only if every promise of every scenario was kept.
+
+    Nobody else starts, deploys or stops the stack meanwhile. One that was up before stays up.
+    """
     arguments = _parser().parse_args(words)
     console = Console(highlight=False)
-    names = chosen_scenarios(arguments.scenario)
     stack = OfflineStack(progress=show_step)
+    try:
+        with stoppable(), stack.alone():
+            report = _perform(chosen_scenarios(arguments.scenario), stack, console, keep=arguments.keep)
+    except Stopped as stopped:
+        console.print("stopped")
+        return stopped.status
+    if arguments.json is not None:
+        arguments.json.write_text(report.to_json())
+    _conclude(report, console)
+    return 0 if report.ok else 1
+
+
+def _perform(names: Sequence[str], stack: OfflineStack, console: Console, *, keep: bool) -> Report:
+    was_up = stack.is_up
+    if was_up:
+        console.print("[dim]the stack is up already: this checkout is deployed to it, and it stays up[/dim]")
     started = time.monotonic()
     try:
         stack.up()
         setup_s = time.monotonic() - started
         verdicts = {name: run_scenario(name, stack, console) for name in names}
-        report = Report(setup_s, time.monotonic() - started - setup_s, verdicts)
+        return Report(setup_s, time.monotonic() - started - setup_s, verdicts)
     except StackError as error:
-        console.print(Text(f"error: {error}", style="red"))
-        report = Report(time.monotonic() - started, 0, {})
+        console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
+        return Report(time.monotonic() - started, 0, {})
     finally:
-        _leave(stack, console, keep=arguments.keep)
-    if arguments.json is not None:
-        arguments.json.write_text(report.to_json())
-    _conclude(report, console)
-    return 0 if report.ok else 1
+        _leave(stack, console, keep=keep or was_up)
 
 
 def chosen_scenarios(choice: str | None) -> tuple[str, ...]:
@@ -90,6 +106,7 @@ def chosen_scenarios(choice: str | None) -> tuple[str, ...]:
 
 def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
     """Play a scenario with threads of its own, show it, and judge it. What did not come is judged, too."""
+    console.print()
     console.rule(f"[bold]{name}", align="left")
     if name == CRASH:
         console.print(f"[dim]{CRASH_TITLE}[/dim]\n")
@@ -97,15 +114,21 @@ def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
     else:
         console.print(f"[dim]{SCENARIOS[name].title}[/dim]\n")
         verdict = _play(name, SCENARIOS[name], stack, console)
-    for check in verdict.checks:
-        sign, style = ("kept  ", "green") if check.kept else ("BROKEN", "bold red")
-        console.print(Text.assemble((f"{sign} ", style), check.promise, (f"  ({check.seen})", "dim")))
+    console.print(_judgement(verdict))
     return verdict
+
+
+def _judgement(verdict: Verdict) -> Table:
+    table = Table.grid(padding=(0, 1))  # what does not fit into a line goes on below the promise, not below its sign
+    for check in verdict.checks:
+        sign = Text("kept", style="green") if check.kept else Text("BROKEN", style="bold red")
+        table.add_row(sign, Text.assemble(check.promise, (f"  ({check.seen})", "dim")))
+    return table
 
 
 def _play(name: str, scenario: Scenario, stack: OfflineStack, console: Console) -> Verdict:
     conversation = Conversation(
-        offline_target(stack), new_thread_id(name), lambda output: console.print(render(output))
+        offline_target(stack), new_thread_id(name), lambda output: console.print(render(output)), console.print
     )
     try:
         scenario.play(conversation)
@@ -126,11 +149,14 @@ def _leave(stack: OfflineStack, console: Console, *, keep: bool) -> None:
 
 
 def _conclude(report: Report, console: Console) -> None:
+    console.print()
     console.rule(align="left")
     for name, verdict in report.verdicts.items():
         outcome = "[green]ok[/green]" if verdict.ok else "[bold red]FAILED[/bold red]"
-        console.print(f"{name}: {outcome}, {verdict.slices} slices")
+        console.print(f"{name}: {outcome}, {counted(verdict.slices, 'slice')}")
     console.print(f"set-up {report.setup_s:.1f} s, scenarios {report.run_s:.1f} s")
+    if report.ok:
+        console.print("[green]every promise was kept[/green]")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -139,6 +165,6 @@ def _parser() -> argparse.ArgumentParser:
         description="Deploy the app into an AWS emulator on this machine, talk to it, and judge what came of it.",
     )
     parser.add_argument("--scenario", choices=[*NAMES, "all"], help=f"which one (default: {' and '.join(TOUR)})")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome there")
+    parser.add_argument("--json", type=writable_file, metavar="FILE", help="write the outcome there")
     parser.add_argument("--keep", action="store_true", help="leave the stack up, to go on with chat and enqueue")
     return parser

@@ -5,6 +5,9 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from rich.text import Text
+
+from scripts.commands.chat import render_user
 from scripts.commands.messages import TextMessage, send
 from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.target import Target
@@ -40,6 +43,7 @@ class Conversation:
     target: Target
     thread_id: str
     on_output: Callable[[Output], None]
+    on_word: Callable[[Text], None]
     began_at: float = field(default_factory=time.time)
     said: list[tuple[float, str]] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
@@ -50,6 +54,7 @@ class Conversation:
 
     def say(self, text: str, message_id: str | None = None) -> None:
         self.said.append((time.time(), text))
+        self.on_word(render_user(text))
         send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text, message_id))
 
     def wait_for(self, output_type: str, times: int = 1) -> None:

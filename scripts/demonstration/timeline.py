@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from scripts.commands.chat import render
+from scripts.commands.chat import render, render_user
 from scripts.demonstration.evidence import Evidence
 
 LANE_CELLS = 60
@@ -70,7 +70,7 @@ def draw(
     """
     ended_at = max([began_at + 0.1, *(run.closed_at for run in evidence.invocations)])
     scale = Scale(began_at, ended_at, cells=min(LANE_CELLS, columns - BESIDE_THE_LANE))
-    moments = [(moment, Text.assemble(("user   ", "bold"), text)) for moment, text in said]
+    moments = [(moment, render_user(text)) for moment, text in said]
     moments += [(mark.at, Text(mark.what, style="bold red")) for mark in marks]
     lanes = _lanes(evidence, scale, [mark.at for mark in marks])
     return Group(lanes, _conversation(evidence, moments, began_at, columns - BESIDE_THE_TEXT))

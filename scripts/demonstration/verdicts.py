@@ -41,6 +41,11 @@ class Verdict:
         return "; ".join(f"{check.promise}: {check.seen}" for check in broken or self.checks)
 
 
+def counted(number: int, what: str) -> str:
+    """Say how many: "1 run", "2 runs"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def judge_basic(evidence: Evidence, build_s: float) -> Verdict:
     """Text, answer, a build that takes its time while nothing runs, its result, an answer that quotes it."""
     return _verdict(
@@ -98,7 +103,9 @@ def _nothing_ran_while_the_build_did(evidence: Evidence, build_s: float) -> Chec
     if callback is None or not before:
         return Check(promise, kept=False, seen="no callback arrived")
     idle_s = callback.opened_at - max(run.closed_at for run in before)
-    return Check(promise, idle_s >= build_s - 2 * CLOCK_TOLERANCE_S, f"nothing ran for {idle_s:.1f} s of {build_s:g} s")
+    kept = idle_s >= build_s - 2 * CLOCK_TOLERANCE_S
+    during = f"nothing ran during the build's {build_s:g} s"
+    return Check(promise, kept, during if kept else f"nothing ran for {idle_s:.1f} s of {build_s:g} s")
 
 
 def _answer_stood_before_the_result(evidence: Evidence, build_s: float) -> Check:
@@ -145,7 +152,8 @@ def _model_saw_only_answered_calls(evidence: Evidence) -> Check:
     refused = sum(request.refused for request in evidence.requests)
     unanswered = sum(1 for request in evidence.requests for _ in unanswered_calls(request))
     kept = bool(evidence.requests) and not refused and not unanswered
-    seen = f"{len(evidence.requests)} requests, {refused} refused, {unanswered} unanswered calls"
+    requests, calls = counted(len(evidence.requests), "request"), counted(unanswered, "unanswered call")
+    seen = f"{requests}, {refused} refused, {calls}"
     return Check("the model never saw an unanswered call", kept, seen)
 
 
@@ -167,4 +175,4 @@ def _ids_of(message: object, block_type: str) -> Iterator[str]:
 def _build_ran_once(evidence: Evidence) -> Check:
     """The toolset works on a build in an asynchronous invocation of itself."""
     runs = [run for run in evidence.of("tool server") if run.source == "invoke"]
-    return Check("the build ran once", len(runs) == 1, f"{len(runs)} runs")
+    return Check("the build ran once", len(runs) == 1, counted(len(runs), "run"))
