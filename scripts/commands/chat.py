@@ -1,9 +1,11 @@
 """`scripts/chat`: talk to one thread, and see what it says, does and is told by its tools."""
 
 import argparse
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
@@ -12,9 +14,11 @@ from rich.text import Text
 from scripts.commands.messages import JsonValue, MessageError, TextMessage, send
 from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
+from scripts.offline_stack.stack import DEFAULT_FOLDER
 
 PAUSE_S = 0.3
 SHOWN_RESULT_CHARACTERS = 500
+FUNCTIONS_LOG = DEFAULT_FOLDER / "log" / "functions.log"
 
 
 def main(words: Sequence[str]) -> int:
@@ -27,7 +31,8 @@ def main(words: Sequence[str]) -> int:
         if arguments.text is not None:
             show_backlog(reader, console)
             say(target, arguments.thread, arguments.text)
-            return 0 if follow_turn(reader, console, arguments.wait) else 1
+            log = FUNCTIONS_LOG if arguments.offline else None
+            return 0 if follow_turn(reader, console, arguments.wait, log) else 1
         converse(target, arguments.thread, reader, console)
     except (MessageError, TargetError, BotoCoreError, ClientError) as error:
         console.print(Text(f"error: {error}", style="red"))
@@ -47,25 +52,34 @@ def show_backlog(reader: OutputReader, console: Console) -> None:
             console.print(render(output))
 
 
-def follow_turn(reader: OutputReader, console: Console, wait_s: float) -> bool:
-    """Show outputs until a turn of the root is done. Returns whether one was, within `wait_s`."""
+def follow_turn(reader: OutputReader, console: Console, wait_s: float, log: Path | None = None) -> bool:
+    """Show outputs until a turn of the root is done, or an error that is not tried again ends it, or time is up.
+
+    Returns whether it was done without such an error, within `wait_s`. `log` is where to look when nothing came.
+    """
     deadline = time.monotonic() + wait_s
     while time.monotonic() < deadline:
         outputs = reader.read()
         for output in outputs:
             console.print(render(output))
-        if any(output.type == "turn_done" and output.thread_id == output.root_thread_id for output in outputs):
+        of_root = [output for output in outputs if output.thread_id == output.root_thread_id]
+        if any(output.type == "error" and not output.fields.get("retrying") for output in of_root):
+            return False
+        if any(output.type == "turn_done" for output in of_root):
             return True
         time.sleep(PAUSE_S)
-    console.print(Text(f"no turn was done within {wait_s:.0f} s", style="red"))
+    where = f"; see {log}" if log else ""
+    console.print(Text(f"no turn was done within {wait_s:.0f} s{where}", style="red"), soft_wrap=True)
     return False
 
 
 def converse(target: Target, thread_id: str, reader: OutputReader, console: Console) -> None:
-    """Send each line that is typed while outputs are shown as they come, until the end of input."""
+    """Send each line that is typed while outputs are shown as they come, until the end of input.
+
+    Raises: MessageError; botocore's errors as they are, also when it is the outputs that cannot be read.
+    """
     console.print(Text(f"thread {thread_id}: type a line and Enter; Ctrl-D leaves", style="dim"))
-    leaving = threading.Event()
-    follower = threading.Thread(target=_keep_showing, args=(reader, console.print, leaving))
+    follower = _Follower(reader, console.print)
     follower.start()
     try:
         while True:
@@ -73,17 +87,38 @@ def converse(target: Target, thread_id: str, reader: OutputReader, console: Cons
             if line.strip():
                 say(target, thread_id, line)
     except (EOFError, KeyboardInterrupt):
+        if follower.error is not None:
+            raise follower.error from None
         console.print(Text("left; the thread goes on without you", style="dim"))
     finally:
-        leaving.set()
-        follower.join()
+        follower.leave()
 
 
-def _keep_showing(reader: OutputReader, show: Callable[[Text], None], leaving: threading.Event) -> None:
-    while not leaving.is_set():
-        for output in reader.read():
-            show(render(output))
-        leaving.wait(PAUSE_S)
+class _Follower(threading.Thread):
+    """Shows outputs as they come. When they cannot be read, `error` says why and the main thread is interrupted."""
+
+    def __init__(self, reader: OutputReader, show: Callable[[Text], None]) -> None:
+        super().__init__()
+        self.error: BotoCoreError | ClientError | None = None
+        self._reader = reader
+        self._show = show
+        self._leaving = threading.Event()
+
+    def run(self) -> None:
+        try:
+            while not self._leaving.is_set():
+                for output in self._reader.read():
+                    self._show(render(output))
+                self._leaving.wait(PAUSE_S)
+        except (BotoCoreError, ClientError) as error:
+            self.error = error
+            if not self._leaving.is_set():
+                # A real signal: nothing less ends the waiting for a line that is typed.
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def leave(self) -> None:
+        self._leaving.set()
+        self.join()
 
 
 def render(output: Output) -> Text:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import StackError
@@ -66,5 +66,7 @@ def deployed_target(stack_name: str) -> Target:
             boto3.client("sqs"),
             {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
         )
+    except (NoRegionError, NoCredentialsError) as error:
+        raise TargetError(f"{error} Set AWS_REGION and AWS_PROFILE, or --offline for the stack here.") from error
     except (BotoCoreError, ClientError) as error:
         raise TargetError(f"stack {stack_name!r} cannot be read: {error}") from error

@@ -1,0 +1,95 @@
+"""What `scripts/chat --text` makes of the outputs that come."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+from rich.console import Console
+
+from scripts.commands.chat import converse, follow_turn
+from scripts.commands.outputs import OutputReader
+from scripts.commands.target import Target, TargetError, deployed_target
+
+if TYPE_CHECKING:
+    from types_boto3_sqs.client import SQSClient
+
+
+@pytest.fixture
+def sqs() -> "Iterator[SQSClient]":
+    with mock_aws():
+        yield boto3.client("sqs", region_name="eu-west-1", aws_access_key_id="testing", aws_secret_access_key="testing")
+
+
+@pytest.fixture
+def queue_url(sqs: "SQSClient") -> str:
+    return sqs.create_queue(QueueName="outputs.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+
+
+def put(sqs: "SQSClient", queue_url: str, output_type: str, thread_id: str = "t", **fields: str | bool) -> None:
+    name = f"{output_type}-{thread_id}"
+    known = {"id": name, "type": output_type, "thread_id": thread_id, "root_thread_id": "t", "seq": None}
+    sqs.send_message(
+        QueueUrl=queue_url,
+        MessageBody=json.dumps(known | fields),
+        MessageGroupId="t",
+        MessageDeduplicationId=name,
+    )
+
+
+def follow(sqs: "SQSClient", queue_url: str, wait_s: float, log: Path | None = None) -> tuple[bool, str]:
+    shown = io.StringIO()
+    is_done = follow_turn(OutputReader(sqs, queue_url, "t"), Console(file=shown, width=200), wait_s, log)
+    return is_done, shown.getvalue()
+
+
+def test_an_error_that_is_not_tried_again_ends_the_waiting(sqs: "SQSClient", queue_url: str) -> None:
+    put(sqs, queue_url, "error", code="model_refused", message="no", retrying=False)
+    is_done, shown = follow(sqs, queue_url, wait_s=60)
+    assert (is_done, shown) == (False, "error  model_refused: no\n")
+
+
+def test_an_error_that_is_tried_again_or_is_a_childs_is_only_shown(sqs: "SQSClient", queue_url: str) -> None:
+    put(sqs, queue_url, "error", code="model_throttled", message="busy", retrying=True)
+    put(sqs, queue_url, "error", thread_id="t.child", code="model_refused", message="no", retrying=False)
+    put(sqs, queue_url, "turn_done")
+    is_done, shown = follow(sqs, queue_url, wait_s=60)
+    assert is_done
+    assert "trying again" in shown
+
+
+def test_whoever_waits_in_vain_is_told_where_to_look(sqs: "SQSClient", queue_url: str) -> None:
+    is_done, shown = follow(sqs, queue_url, wait_s=0, log=Path(".offline/log/functions.log"))
+    assert (is_done, shown) == (False, "no turn was done within 0 s; see .offline/log/functions.log\n")
+
+
+@pytest.fixture
+def _nobody_types(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    to_be_read, written = os.pipe()
+    with os.fdopen(to_be_read) as keyboard:
+        monkeypatch.setattr(sys, "stdin", keyboard)
+        yield
+    os.close(written)
+
+
+@pytest.mark.usefixtures("_nobody_types")
+def test_a_conversation_whose_outputs_cannot_be_read_ends_with_the_reason(sqs: "SQSClient", queue_url: str) -> None:
+    reader = OutputReader(sqs, queue_url + "-gone", "t")
+    with pytest.raises(ClientError, match="NonExistentQueue"):
+        converse(Target(sqs, {}), "t", reader, Console(file=io.StringIO()))
+
+
+@pytest.mark.usefixtures("sqs")
+def test_without_a_region_the_way_to_the_stack_on_this_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    with pytest.raises(TargetError, match="--offline"):
+        deployed_target("Infinity")
