@@ -51,8 +51,15 @@ def main(words: Sequence[str]) -> int:
     console = Console(highlight=False)
     outcomes = [_run_section(section, console) for section in sections]
     _show(outcomes, console)
+    print(verdict_of(outcomes))
     print(count_tests(BUILD))
     return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def verdict_of(outcomes: Sequence[Outcome]) -> str:
+    """One line that says which sections there is something to mend in."""
+    failed = [outcome.title for outcome in outcomes if not outcome.passed]
+    return f"FAILED: {', '.join(failed)}" if failed else "everything passed"
 
 
 def _run_section(section: Section, console: Console) -> Outcome:

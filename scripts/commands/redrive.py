@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
-from rich.table import Table
 
+from scripts.commands.listing import show_rows
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
 
 if TYPE_CHECKING:
@@ -48,6 +48,14 @@ class DeadLetter:
             return self.body
         # As compact as JSON can be: escapes would make a large body too large.
         return json.dumps({**fields, "message_id": self.message_id}, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def own_id(self) -> str:
+        """The id that its sender gave it; empty when there is none, or nobody can read it."""
+        if not _is_object(self.body):
+            return ""
+        given = json.loads(self.body).get("message_id")
+        return "" if given is None else str(given)
 
     @property
     def is_malformed(self) -> bool:
@@ -162,10 +170,11 @@ def _show(fates: Sequence[tuple[DeadLetter, Fate]]) -> None:
     if not fates:
         console.print("The dead-letter queue is empty.")
         return
-    table = Table("thread", "message", "what became of it", "why it could not be read")
-    for letter, fate in fates:
-        table.add_row(letter.thread_id, letter.message_id, fate, letter.reason or "")
-    console.print(table)
+    show_rows(
+        ("thread", "SQS message id", "its own id", "what became of it", "why it could not be read"),
+        [(each.thread_id, each.message_id, each.own_id, fate, each.reason or "") for each, fate in fates],
+        console,
+    )
     if any(fate == "left: malformed" for _, fate in fates):
         console.print(
             "What is behind a malformed message of its thread comes next time: --delete-malformed removes it."

@@ -67,6 +67,7 @@ def deployed_target(stack_name: str) -> Target:
             {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
         )
     except (NoRegionError, NoCredentialsError) as error:
-        raise TargetError(f"{error} Set AWS_REGION and AWS_PROFILE, or --offline for the stack here.") from error
+        said = str(error).rstrip(".")
+        raise TargetError(f"{said}: set AWS_REGION and AWS_PROFILE, or use --offline") from error
     except (BotoCoreError, ClientError) as error:
         raise TargetError(f"stack {stack_name!r} cannot be read: {error}") from error

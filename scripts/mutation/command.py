@@ -11,9 +11,9 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from scripts.bootstrap import ROOT
+from scripts.commands.listing import show_rows
 from scripts.mutation.catalogue import BadCatalogue, Catalogue, Mutant, read_catalogue
 from scripts.mutation.judging import Judged, faults_without_mutant, judge
 from scripts.mutation.scratch import Hung, scratch_copy
@@ -55,10 +55,11 @@ def _chosen(catalogue: Catalogue, patterns: Sequence[str], *, is_fast: bool) -> 
 
 
 def _list(mutants: Sequence[Mutant], console: Console) -> None:
-    table = Table("mutant", "fast", "rules", "tests")
-    for mutant in mutants:
-        table.add_row(mutant.name, "yes" if mutant.is_fast else "", "\n".join(mutant.rules), "\n".join(mutant.tests))
-    console.print(table)
+    rows = [
+        (mutant.name, "fast" if mutant.is_fast else "", "\n".join(mutant.rules), "\n".join(mutant.tests))
+        for mutant in mutants
+    ]
+    show_rows(("mutant", "fast", "rules", "tests"), rows, console)
 
 
 def _run(chosen: Sequence[Mutant], catalogue: Catalogue, root: Path, console: Console) -> int:
@@ -74,7 +75,7 @@ def _run(chosen: Sequence[Mutant], catalogue: Catalogue, root: Path, console: Co
             console.print(f"[bold red]FAILED[/] {escape(fault)}", soft_wrap=True)
         if faults:
             return 1
-        judged = [_tell(judge(mutant, copy), console) for mutant in chosen]
+        judged = [_tell(judge(mutant, copy), console, is_only=len(chosen) == 1) for mutant in chosen]
     _show(judged, time.monotonic() - started, console)
     if any(one.verdict != "caught" for one in judged):
         return 1
@@ -83,16 +84,18 @@ def _run(chosen: Sequence[Mutant], catalogue: Catalogue, root: Path, console: Co
     return 0
 
 
-def _tell(judged: Judged, console: Console) -> Judged:
+def _tell(judged: Judged, console: Console, *, is_only: bool) -> Judged:
+    """Say at once what became of a mutant; how its tests noticed it only to who asked for this one."""
     colour = _COLOURS[judged.verdict]
     console.print(f"[{colour}]{judged.verdict:9}[/]{judged.mutant.name} ({judged.seconds:.1f} s)")
+    if is_only:
+        console.print(judged.why, markup=False, soft_wrap=True)
     return judged
 
 
 def _show(judged: Sequence[Judged], seconds: float, console: Console) -> None:
-    table = Table("mutant", "verdict", "why", title="scripts/mutants", title_justify="left")
-    for one in judged:
-        table.add_row(one.mutant.name.replace("_", " "), f"[{_COLOURS[one.verdict]}]{one.verdict}", escape(one.why))
-    caught = sum(one.verdict == "caught" for one in judged)
-    console.print(table)
+    not_caught = [(one.mutant.name, one.verdict, one.why) for one in judged if one.verdict != "caught"]
+    caught = len(judged) - len(not_caught)
+    if not_caught:
+        show_rows(("mutant", "verdict", "why"), not_caught, console)
     console.print(f"{caught} of {len(judged)} mutants caught in {seconds:.0f} s")

@@ -10,7 +10,7 @@ from runtime.adapters.aws.sqs import SqsInputQueue
 from runtime.adapters.clock import SystemClock
 from runtime.ports import RawRecord
 from runtime.wire.messages import parse_message
-from scripts.commands.redrive import Options, redrive
+from scripts.commands.redrive import DeadLetter, Options, redrive
 from scripts.commands.target import Target
 from tests.support.clients import create_fifo_queue, redrive_policy, sqs_client
 from tests.support.world import World
@@ -135,3 +135,12 @@ def test_what_nobody_can_read_stays_until_it_is_deleted_on_purpose(queues: Queue
     delete = Options(dry_run=False, delete_malformed=True, limit=100)
     assert [fate for _, fate in redrive(queues.target, delete)] == ["deleted: malformed"]
     assert list(redrive(queues.target, PUT_BACK)) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "own_id"),
+    [(body("hello", message_id="mine"), "mine"), (body("hello"), ""), ("{nonsense", ""), ("[1]", "")],
+    ids=["own id", "none", "not JSON", "no object"],
+)
+def test_the_id_that_a_sender_gave_is_shown(given: str, own_id: str) -> None:
+    assert DeadLetter("m1", "h1", "t", given, None).own_id == own_id
