@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -25,9 +24,15 @@ from runtime.adapters.clock import SystemClock
 from runtime.ports import History
 from scripts.benchmarking.measuring import DatabaseMeter, cpu_s, resident_bytes
 from scripts.benchmarking.workload import Bench, Workload
+from scripts.commands.files import writable_file
 from scripts.offline_stack.throwaway import postgres_dsql
 
 SCHEMA = "infinity"
+WORKLOAD = """\
+Workload W, counted in this process: every agent takes its turns, each a message, a completion that calls a tool,
+nothing running while the tool works, its result from outside, and a completion that answers; the model is scripted and
+instant."""
+WHAT = "slice: history in memory; store: history in PostgreSQL, through the adapter for Aurora DSQL"
 Figures = dict[str, Any]
 
 
@@ -38,11 +43,11 @@ class Store:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/bench", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("what", choices=["slice", "store"])
-    parser.add_argument("--agents", type=int, default=100)
-    parser.add_argument("--turns", type=int, default=20)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=WORKLOAD)
+    parser.add_argument("what", choices=["slice", "store"], metavar="slice|store", help=WHAT)
+    parser.add_argument("--agents", type=int, default=100, help="how many (default: 100)")
+    parser.add_argument("--turns", type=int, default=20, help="of each agent (default: 20)")
+    parser.add_argument("--json", type=writable_file, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args(words)
     workload = Workload(arguments.agents, arguments.turns)
     figures = in_memory(workload) if arguments.what == "slice" else in_database(workload)
