@@ -73,8 +73,12 @@ def follow_turn(reader: OutputReader, console: Console, wait_s: float, log: Path
     return False
 
 
-def converse(target: Target, thread_id: str, reader: OutputReader, console: Console) -> None:
+def converse(
+    target: Target, thread_id: str, reader: OutputReader, console: Console, type_line: Callable[[], str] = input
+) -> None:
     """Send each line that is typed while outputs are shown as they come, until the end of input.
+
+    `type_line` waits for the next one and raises EOFError at the end.
 
     Raises: MessageError; botocore's errors as they are, also when it is the outputs that cannot be read.
     """
@@ -83,7 +87,7 @@ def converse(target: Target, thread_id: str, reader: OutputReader, console: Cons
     follower.start()
     try:
         while True:
-            line = input()
+            line = type_line()
             if line.strip():
                 say(target, thread_id, line)
     except (EOFError, KeyboardInterrupt):

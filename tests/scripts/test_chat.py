@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,20 +69,11 @@ def test_whoever_waits_in_vain_is_told_where_to_look(sqs: "SQSClient", queue_url
     assert (is_done, shown) == (False, "no turn was done within 0 s; see .offline/log/functions.log\n")
 
 
-@pytest.fixture
-def _nobody_types(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    to_be_read, written = os.pipe()
-    with os.fdopen(to_be_read) as keyboard:
-        monkeypatch.setattr(sys, "stdin", keyboard)
-        yield
-    os.close(written)
-
-
-@pytest.mark.usefixtures("_nobody_types")
 def test_a_conversation_whose_outputs_cannot_be_read_ends_with_the_reason(sqs: "SQSClient", queue_url: str) -> None:
-    reader = OutputReader(sqs, queue_url + "-gone", "t")
-    with pytest.raises(ClientError, match="NonExistentQueue"):
-        converse(Target(sqs, {}), "t", reader, Console(file=io.StringIO()))
+    reader, console = OutputReader(sqs, queue_url + "-gone", "t"), Console(file=io.StringIO())
+    to_be_read, written = os.pipe()  # nobody types
+    with os.fdopen(to_be_read) as keyboard, os.fdopen(written, "w"), pytest.raises(ClientError, match="NonExistent"):
+        converse(Target(sqs, {}), "t", reader, console, keyboard.readline)
 
 
 @pytest.mark.usefixtures("sqs")
