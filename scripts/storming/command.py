@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import Target, offline_target
 from scripts.offline_stack.command import show_step
 from scripts.offline_stack.interposers.detour import detour
@@ -45,17 +46,28 @@ def main(words: Sequence[str]) -> int:
     console = Console(highlight=False)
     stack = OfflineStack(context=CONTEXT, progress=show_step)
     try:
-        stack.up()
-        account = run_storm(plan, stack, console, arguments.patience)
+        with stoppable(), stack.alone():
+            account = _on_a_stack_of_its_own(plan, stack, console, arguments.patience)
     except StackError as error:
         console.print(Text(f"error: {error}", style="red"))
         return 1
-    finally:
-        stack.down()
+    except Stopped as stopped:
+        console.print("stopped")
+        return stopped.status
     if arguments.json is not None:
         arguments.json.write_text(account.to_json())
     _show(account, console)
     return 0 if account.ok else 1
+
+
+def _on_a_stack_of_its_own(plan: Plan, stack: OfflineStack, console: Console, patience_s: float) -> Account:
+    if stack.is_up:
+        raise StackError("A stack is up already, and a storm needs one deployed for it: scripts/offline down first.")
+    try:
+        stack.up()
+        return run_storm(plan, stack, console, patience_s)
+    finally:
+        stack.down()
 
 
 def run_storm(plan: Plan, stack: OfflineStack, console: Console, patience_s: float) -> Account:
