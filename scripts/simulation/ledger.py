@@ -71,7 +71,8 @@ class Ledger:
         require(performed <= conversation.head, "effects are performed of what is stored", f"{thread_id} {performed}")
         for message in handled:
             version, head = conversation.consumed.get(message.key, (0, 0))
-            performed = max(performed, head)
+            if not self._comes_back(conversation, version, handled):
+                performed = max(performed, head)
             if version == 0:
                 can_drop = not Expectation.of(conversation.calls).changes(message)
                 unknown = not conversation.entries and not isinstance(message.content, TextContent)
@@ -84,6 +85,15 @@ class Ledger:
                 not owed, "no receipt, and no `performed`, while an effect is owed", f"{thread_id} {position}: {owed}"
             )
             self._out[thread_id] = position
+
+    def _comes_back(self, conversation: Conversation, version: int, handled: Sequence[Message]) -> bool:
+        """Return whether a message that this version consumed, too, will bring somebody to perform what it owes.
+
+        A slice that saw an older thread, and nothing to do for one of them, may receipt that one in between.
+        """
+        done = {message.key for message in handled}
+        together = [key for key, (consumed, _) in conversation.consumed.items() if consumed == version and version]
+        return any(key not in done and (conversation.thread_id, key) not in self.receipts for key in together)
 
     def _require_said_that_it_gave_up(self, conversation: Conversation, version: int) -> None:
         given_up = conversation.gave_up.get(version)

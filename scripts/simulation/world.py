@@ -195,10 +195,11 @@ class World:
         call = process.call
         assert call is not None
         self.system.acting = process.name
+        self.trace.append(f"{process.name} {call.name} {how}{_details(call)}")
         answer = self.outcomes.of(process, call, how)
         if answer is None:
+            self.trace.pop()
             return False
-        self.trace.append(f"{process.name} {call.name} {how}{_details(call)}")
         process.resume(answer.value, answer.error)
         self._require_no_failure(process)
         if not process.is_alive and not process.has_died:
