@@ -103,7 +103,8 @@ def _handle(records: Sequence[RawRecord], environment: Environment, workers: Wor
     result = SliceResult(())
     if reading.deliveries:
         result = handle_group(records[0].group_id, reading.deliveries, environment, deadline_ms)
-    failed = _failed(records, {delivery.record_id for delivery in result.returned} | reading.unread)
+    returned = {delivery.record_id for delivery in result.returned} | reading.unread
+    failed = [record for record in _failed(records, returned) if record.record_id not in reading.parked]
     visibility_s = result.visibility_s
     if reading.unread and not result.returned:
         visibility_s = back_off_s(_receive_count(records), ports.clock.chance())
@@ -128,6 +129,7 @@ def _postpone(records: Sequence[RawRecord], visibility_s: int, queue: InputQueue
 @dataclass(frozen=True, slots=True)
 class _Reading:
     deliveries: list[Delivery]
+    parked: set[str]
     unread: set[str]
     counted: tuple[str, ...]
 
@@ -135,18 +137,20 @@ class _Reading:
 def _read(records: Sequence[RawRecord], environment: Environment, queue: InputQueue) -> _Reading:
     """Parse the records in order; park what can never be handled; leave the rest once something is not to be had."""
     deliveries: list[Delivery] = []
+    parked: set[str] = set()
     counted: list[str] = []
     for index, record in enumerate(records):
         try:
             delivery = _delivery(record, environment, queue)
         except RetryableError as error:
             logger.warning("messages cannot be read now", extra={"code": error.code})
-            return _Reading(deliveries, {later.record_id for later in records[index:]}, (*counted, error.code))
+            return _Reading(deliveries, parked, {later.record_id for later in records[index:]}, (*counted, error.code))
         if delivery is None:
+            parked.add(record.record_id)
             counted.append("malformed_bodies")
         else:
             deliveries.append(delivery)
-    return _Reading(deliveries, set(), tuple(counted))
+    return _Reading(deliveries, parked, set(), tuple(counted))
 
 
 def _delivery(record: RawRecord, environment: Environment, queue: InputQueue) -> Delivery | None:
