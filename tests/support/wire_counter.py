@@ -6,11 +6,12 @@ a Sync of the extended protocol, or a simple query.
 
 import contextlib
 import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal
+from typing import Literal
+
+from scripts.offline_stack.postgres_frames import close, exactly, frame_bytes, number, read_frame
 
 CONFLICT = b"SERROR\0VERROR\0C40001\0Mchange conflicts with another transaction (OC000)\0\0"
 UNAVAILABLE = b"SERROR\0VERROR\0CXX000\0Mserver unavailable\0\0"
@@ -48,7 +49,7 @@ class WireCounter:
     def close_connections(self) -> None:
         """Close every connection as a server does that has had enough."""
         for client in self.clients:
-            _close(client)
+            close(client)
         self.clients.clear()
 
 
@@ -61,7 +62,7 @@ def counting(host: str, port: int) -> Iterator[WireCounter]:
         try:
             yield counter
         finally:
-            _close(listener)  # shut down too, or the thread that waits in it would accept one more
+            close(listener)  # shut down too, or the thread that waits in it would accept one more
             counter.close_connections()
 
 
@@ -72,13 +73,13 @@ def _accept(listener: socket.socket, counter: WireCounter, server: tuple[str, in
             counter.connections += 1
             if counter.refusals:
                 counter.refusals -= 1
-                _close(client)
+                close(client)
                 continue
             counter.clients.append(client)
             try:
                 _Session(counter, client, socket.create_connection(server)).start()
             except OSError:
-                _close(client)
+                close(client)
 
 
 class _Session:
@@ -100,22 +101,22 @@ class _Session:
     def _until_closed(self, direction: Callable[[], None]) -> None:
         with contextlib.suppress(OSError, EOFError):
             direction()
-        _close(self._client)
-        _close(self._server)
+        close(self._client)
+        close(self._server)
 
     def _pass_requests(self) -> None:
         with self._client.makefile("rb") as frames:
-            length = _exactly(frames, 4)
-            self._server.sendall(length + _exactly(frames, _number(length) - 4))  # the start-up message has no type
+            length = exactly(frames, 4)
+            self._server.sendall(length + exactly(frames, number(length) - 4))  # the start-up message has no type
             while True:
-                kind, payload = _frame(frames)
+                kind, payload = read_frame(frames)
                 self._counter.bytes_sent += len(payload)
-                self._server.sendall(_bytes(kind, self._noted(kind, payload)))
+                self._server.sendall(frame_bytes(kind, self._noted(kind, payload)))
 
     def _pass_answers(self) -> None:
         with self._server.makefile("rb") as frames:
             while True:
-                kind, payload = _frame(frames)
+                kind, payload = read_frame(frames)
                 if self._fate == "lost after":
                     if kind == b"Z":
                         return
@@ -124,7 +125,7 @@ class _Session:
                     kind, payload, self._fate = b"E", CONFLICT, None
                 if self._fate == "unavailable" and (kind, payload) == (b"C", b"COMMIT\0"):
                     kind, payload, self._fate = b"E", UNAVAILABLE, None
-                self._client.sendall(_bytes(kind, payload))
+                self._client.sendall(frame_bytes(kind, payload))
 
     def _noted(self, kind: bytes, payload: bytes) -> bytes:
         """Count a request and return it as it is to be passed on."""
@@ -164,29 +165,3 @@ class _Session:
         if self._fate == "lost before":
             raise EOFError
         return b"ROLLBACK" if self._fate == "conflict" else b"COMMIT"
-
-
-def _frame(frames: BinaryIO) -> tuple[bytes, bytes]:
-    kind = _exactly(frames, 1)
-    return kind, _exactly(frames, _number(_exactly(frames, 4)) - 4)
-
-
-def _bytes(kind: bytes, payload: bytes) -> bytes:
-    return kind + struct.pack("!I", len(payload) + 4) + payload
-
-
-def _exactly(frames: BinaryIO, size: int) -> bytes:
-    read = frames.read(size)
-    if len(read) < size:
-        raise EOFError
-    return read
-
-
-def _number(four_bytes: bytes) -> int:
-    return int.from_bytes(four_bytes, "big")
-
-
-def _close(open_socket: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        open_socket.shutdown(socket.SHUT_RDWR)
-    open_socket.close()

@@ -5,12 +5,11 @@ A transaction that may write is a commit, any other a load. The end of one is it
 
 import contextlib
 import socket
-import struct
 import threading
 from collections.abc import Callable
-from typing import BinaryIO
 
 from scripts.offline_stack.interposers.watch import Exchange, Watch
+from scripts.offline_stack.postgres_frames import close, exactly, frame_bytes, number, read_frame
 
 HOST = "127.0.0.1"
 LOAD, COMMIT = Exchange("load"), Exchange("commit")
@@ -31,7 +30,7 @@ class DatabaseEndpoint:
 
     def close(self) -> None:
         """Accept nothing more. Connections that are open end when one of their sides ends them."""
-        _close(self._listener)
+        close(self._listener)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -43,7 +42,7 @@ class DatabaseEndpoint:
         try:
             server = socket.create_connection((HOST, self._service_port))
         except OSError:
-            _close(client)
+            close(client)
             return
         for each in (client, server):
             # Small messages follow each other here: waiting to fill a packet would cost 40 ms per transaction.
@@ -70,30 +69,30 @@ class _Session:
     def _until_closed(self, direction: Callable[[], None]) -> None:
         with contextlib.suppress(OSError, EOFError):
             direction()
-        _close(self._client)
-        _close(self._server)
+        close(self._client)
+        close(self._server)
 
     def _pass_requests(self) -> None:
         with self._client.makefile("rb") as frames:
-            length = _exactly(frames, 4)
-            self._server.sendall(length + _exactly(frames, _number(length) - 4))  # the start-up message has no type
+            length = exactly(frames, 4)
+            self._server.sendall(length + exactly(frames, number(length) - 4))  # the start-up message has no type
             while True:
-                kind, payload = _frame(frames)
+                kind, payload = read_frame(frames)
                 begun = _begun_by(kind, payload)
                 if begun is not None:
                     self._transaction = begun
                     if self._watch.see(begun, "arrived", self._process):
                         return
-                self._server.sendall(_bytes(kind, payload))
+                self._server.sendall(frame_bytes(kind, payload))
 
     def _pass_answers(self) -> None:
         with self._server.makefile("rb") as frames:
             while True:
-                kind, payload = _frame(frames)
+                kind, payload = read_frame(frames)
                 done = self._transaction if (kind, payload) == COMMIT_IS_DONE else None
                 if done is not None and self._watch.see(done, "answered", self._process):
                     return
-                self._client.sendall(_bytes(kind, payload))
+                self._client.sendall(frame_bytes(kind, payload))
 
 
 def _begun_by(kind: bytes, payload: bytes) -> Exchange | None:
@@ -108,30 +107,3 @@ def _begun_by(kind: bytes, payload: bytes) -> Exchange | None:
     if not statement.startswith(b"BEGIN"):
         return None
     return LOAD if b"READ ONLY" in statement else COMMIT
-
-
-def _frame(frames: BinaryIO) -> tuple[bytes, bytes]:
-    kind = _exactly(frames, 1)
-    return kind, _exactly(frames, _number(_exactly(frames, 4)) - 4)
-
-
-def _bytes(kind: bytes, payload: bytes) -> bytes:
-    return kind + struct.pack("!I", len(payload) + 4) + payload
-
-
-def _exactly(frames: BinaryIO, size: int) -> bytes:
-    read = frames.read(size)
-    if len(read) < size:
-        raise EOFError
-    return read
-
-
-def _number(four_bytes: bytes) -> int:
-    return int.from_bytes(four_bytes, "big")
-
-
-def _close(open_socket: socket.socket) -> None:
-    # Shut down too: a thread that waits in it would wait for ever.
-    with contextlib.suppress(OSError):
-        open_socket.shutdown(socket.SHUT_RDWR)
-    open_socket.close()
