@@ -6,8 +6,11 @@ with a separator would let ("a", "b:c") and ("a:b", "c") collide.
 
 import hashlib
 import json
+import uuid
 
 _MAX_CLIENT_ID_BYTES = 200
+# Ours alone, so that no other use of the same names gives the same ids.
+_THREADS = uuid.UUID("6d2c5d0e-5f0b-4a51-9a86-0d6f6c2a7f3e")
 
 
 def digest(*parts: str | int | None, length: int = 32) -> str:
@@ -29,6 +32,16 @@ def call_id_at(thread_id: str, position: int) -> str:
 def event_id_at(thread_id: str, position: int) -> str:
     """Return the tool-use id under which the event at this position is shown to the model."""
     return f"evt_{digest(thread_id, position, length=24)}"
+
+
+def seed_id_at(thread_id: str, position: int) -> str:
+    """Return the tool-use id of the call that a thread begins with at this position, which no model ever made."""
+    return f"seed_{digest(thread_id, position, length=24)}"
+
+
+def child_id(parent_id: str, cause: str | int) -> str:
+    """Return the id of the thread that a thread's call, message or commit begins: a UUIDv5."""
+    return str(uuid.uuid5(_THREADS, json.dumps([parent_id, cause], separators=(",", ":"))))
 
 
 def deduplication_id(thread_id: str, message_type: str, message_id: str, body_hash: str | None = None) -> str:
@@ -61,6 +74,46 @@ def result_message_id(call_id: str) -> str:
 
 def undelivered_message_id(call_id: str) -> str:
     return f"undelivered:{call_id}"
+
+
+def timer_message_id(call_id: str) -> str:
+    return f"timer:{call_id}"
+
+
+def event_message_id(call_id: str, event_key: str) -> str:
+    return f"event:{call_id}:{event_key}"
+
+
+def oauth_message_id(call_id: str, event_key: str) -> str:
+    return f"oauth:{call_id}:{event_key}"
+
+
+def choice_message_id(call_id: str, event_key: str) -> str:
+    return f"choice:{call_id}:{event_key}"
+
+
+def answer_message_id(choice_id: str) -> str:
+    return f"answer:{choice_id}"
+
+
+def report_message_id(child_id: str, position: int) -> str:
+    return f"report:{child_id}:{position}"
+
+
+def closed_message_id(child_id: str) -> str:
+    return f"closed:{child_id}"
+
+
+def parent_message_id(call_id: str) -> str:
+    return f"parent:{call_id}"
+
+
+def bounce_message_id(call_id: str) -> str:
+    return f"bounce:{call_id}"
+
+
+def compacted_message_id(compaction_id: str) -> str:
+    return f"compacted:{compaction_id}"
 
 
 def wake_message_id(thread_id: str, version: int) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from runtime.model.choices import Choice, View
 from runtime.model.messages import Message, MessageKey, PayloadRef
 from runtime.model.outputs import Output
-from runtime.model.threads import Commit, Thread, Wanted
+from runtime.model.threads import Commit, EndedThread, Thread, Wanted
 from runtime.model.toolsets import CachedManifest, Invocation, Notice, ToolServer
 from runtime.model.turns import Completion, ModelRequest
 
@@ -21,7 +22,8 @@ class History(Protocol):
     def load(self, thread_id: str, wanted: Wanted) -> Thread:
         """Return one consistent view of the thread, in at most two round trips.
 
-        An unknown thread comes back with version 0, no entries, and its own id as root.
+        An unknown thread comes back with version 0, no entries, and its own id as root. With `wanted.entries` "owed"
+        no entry comes that is not owed, and none of an ancestor's.
         """
 
     def commit(self, commit: Commit) -> None:
@@ -33,6 +35,9 @@ class History(Protocol):
             FenceLost: the thread's version is not the expected one; nothing was written.
             OutcomeUnknown: the reply was lost; the commit happened, or not, or will yet.
         """
+
+    def ended_with(self, thread_id: str) -> tuple[EndedThread, ...]:
+        """Return the threads that the closing of this one closed, itself first, with the calls live in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,30 @@ class Receipts(Protocol):
 
     def mark(self, thread_id: str, mark: Mark | None) -> None:
         """Set the thread's mark of deaths, or clear it."""
+
+
+class Choices(Protocol):
+    """What users are to choose, kept until they have. Reads are consistent."""
+
+    def put(self, choice: Choice) -> None:
+        """Store the choice as open, unless it is there already: then nothing changes."""
+
+    def get(self, thread_id: str, choice_id: str) -> Choice | None: ...
+
+    def of_call(self, thread_id: str, call_id: str) -> tuple[Choice, ...]:
+        """Return the open choices of this call."""
+
+    def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:
+        """Mark the choice as no longer open; `answered` is None where nobody chose. Repeating it is harmless."""
+
+
+class Views(Protocol):
+    """The newest view of each type that a thread's tools want shown."""
+
+    def put(self, view: View) -> bool:
+        """Store the view unless one received later is there. Returns whether it is the newest."""
+
+    def of_thread(self, thread_id: str) -> tuple[View, ...]: ...
 
 
 class Manifests(Protocol):
@@ -220,6 +249,7 @@ class Ports:
 
     history: History
     receipts: Receipts
+    choices: Choices
     manifests: Manifests
     queues: Queues
     timers: Timers

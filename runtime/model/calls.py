@@ -27,6 +27,8 @@ class Call:
     """One row of `calls`: enough to hand the call over again, and to place a late answer, without reading history.
 
     Invariant: state pending <=> its entry is the visible tail of its thread.
+
+    `turn_start` is the first position of the turn the call belongs to; `user_id` is for whom it was issued.
     """
 
     call_id: str
@@ -38,3 +40,5 @@ class Call:
     committed_ms: int
     provider_call_id: str | None = None
     due_ms: int | None = None
+    turn_start: int | None = None
+    user_id: str | None = None

@@ -65,21 +65,63 @@ class CancelledCall:
     toolset: str
 
 
+# What a tool of the runtime's own did beside its answer, kept with the answer so that it can be done again. The fields
+# tell them apart where they are stored, so no two of them may require the same ones.
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A child thread began."""
+
+    child_id: str
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldChild:
+    """A child is sent a message."""
+
+    told_id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The parent is sent a report."""
+
+    report: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The thread closed. An empty report is none."""
+
+    last_report: str
+
+
+Deed = Spawned | ToldChild | Reported | Closed
+
+
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """`cause` is the id of the message that brought it."""
+    """`cause` is the id of the message that brought it; None where the runtime itself says something."""
 
     text: str
-    cause: str
+    cause: str | None = None
     kind: Literal["user"] = "user"
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantText:
-    """Empty text is a turn without words; it is shown to the model as `(no reply)`."""
+    """Empty text is a turn without words; it is shown to the model as `(no reply)`.
+
+    `reports`: the text goes to the parent as well. `closes`: with it, the thread closed.
+    """
 
     text: str
     finish: Finish | None = None
+    reports: bool = False
+    closes: bool = False
     kind: Literal["assistant"] = "assistant"
 
 
@@ -117,7 +159,11 @@ class ToolResult:
     origin: Origin | None = None
     cancelled: CancelledCall | None = None
     display_as: str | None = None
+    deed: Deed | None = None
     kind: Literal["tool_result"] = "tool_result"
+
+
+EventSource = Literal["late_result", "undelivered", "subscription", "report", "parent_message", "bounce"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +175,7 @@ class Event:
     arguments: JsonObject
     items: tuple[Item, ...]
     cause: str
-    source: Literal["late_result", "undelivered"]
+    source: EventSource
     status: Literal["success", "error"] = "success"
     origin: Origin | None = None
     display_as: str | None = None

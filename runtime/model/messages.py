@@ -56,7 +56,105 @@ class WakeContent:
     attempt: int = 0
 
 
-Content = TextContent | ResultContent | UndeliveredContent | WakeContent
+@dataclass(frozen=True, slots=True)
+class EventContent:
+    """A subscription fires. `associative`: for the thread itself, else a thread of its own handles it.
+
+    `final`: the last one. `payload` stands for `items` that travel by reference.
+    """
+
+    call_id: str
+    items: tuple[Item, ...]
+    associative: bool = False
+    final: bool = False
+    payload: PayloadRef | None = None
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """A child says something to its parent; `call_id` is the call that began it. `closed`: it is its last word."""
+
+    call_id: str
+    child_id: str
+    text: str
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParentContent:
+    """A parent says something to its child; `call_id` is the call that began the child."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BounceContent:
+    """A message to a child found it closed; `call_id` is the call that sent it."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimerContent:
+    """The time of a call is over: of a sleep, or that a result may take."""
+
+    call_id: str
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionContent:
+    """A compaction thread has ended, with a summary of everything up to this position, or without."""
+
+    compaction_id: str
+    up_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class OauthContent:
+    """A tool needs its user to log in somewhere."""
+
+    call_id: str
+    auth_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceContent:
+    """A tool needs its user to choose. `default` is an index into `choices`."""
+
+    call_id: str
+    prompt: str
+    choices: tuple[str, ...]
+    default: int
+    response_url: str
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceAnswerContent:
+    """The user chose."""
+
+    choice_id: str
+    selected: int
+
+
+Content = (
+    TextContent
+    | ResultContent
+    | UndeliveredContent
+    | WakeContent
+    | EventContent
+    | ReportContent
+    | ParentContent
+    | BounceContent
+    | TimerContent
+    | CompactionContent
+    | OauthContent
+    | ChoiceContent
+    | ChoiceAnswerContent
+)
 
 
 @dataclass(frozen=True, slots=True)

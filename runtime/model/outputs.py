@@ -5,7 +5,21 @@ from typing import Literal
 
 from runtime.model.entries import JsonObject
 
-OutputType = Literal["text", "tool_call", "tool_result", "turn_done", "error"]
+OutputType = Literal[
+    "text",
+    "tool_call",
+    "tool_result",
+    "thread_spawned",
+    "thread_closed",
+    "report",
+    "oauth_required",
+    "user_choice_required",
+    "user_choice_complete",
+    "view_update",
+    "compacted",
+    "turn_done",
+    "error",
+]
 OUTPUTS_PER_ENTRY = 16
 
 

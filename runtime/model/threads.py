@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from runtime.model.calls import Call
 from runtime.model.entries import Entry, JsonObject
@@ -39,11 +40,72 @@ class TokensOfDay:
     used: int = 0
 
 
+ThreadKind = Literal["root", "spawned", "event", "compaction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """A piece of an ancestor's history that a thread sees: that ancestor's entries up to this position."""
+
+    thread_id: str
+    up_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """How a thread began; never changes. Positions go on where the inherited ones end.
+
+    `lineage` names the ancestors, root first, parent last; their positions form one line with the thread's own.
+    `call_id` is the call of the parent's that began it, under which it is spoken of; `task` is what for, in short.
+    """
+
+    kind: ThreadKind = "root"
+    lineage: tuple[Inherited, ...] = ()
+    call_id: str = ""
+    task: str = ""
+
+    @property
+    def parent_id(self) -> str | None:
+        return self.lineage[-1].thread_id if self.lineage else None
+
+    @property
+    def inherited(self) -> int:
+        """The last position that is an ancestor's."""
+        return self.lineage[-1].up_to if self.lineage else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRef:
+    """Which summary stands for everything up to this position. It is named after the thread that wrote it."""
+
+    summary_id: str
+    up_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`state`: what was going on when it came into use, frozen; None until then."""
+
+    ref: SummaryRef
+    text: str
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction thread is at work, or has just `failed`."""
+
+    thread_id: str
+    up_to: int
+    since_ms: int
+    failed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadRow:
     """One row of `threads`. `version` rises with every commit; 0 means that the thread does not exist yet.
 
-    `gave_up` belongs to exactly this version: any later commit replaces it.
+    `gave_up` belongs to exactly this version: any later commit replaces it. `has_family`: a child began here once.
     """
 
     thread_id: str
@@ -54,6 +116,15 @@ class ThreadRow:
     person: Person = Person()
     tokens: TokensOfDay = TokensOfDay()
     gave_up: GaveUp | None = None
+    birth: Birth = Birth()
+    closed: bool = False
+    has_family: bool = False
+    summary: SummaryRef | None = None
+    compaction: Compaction | None = None
+
+    def owner_of(self, position: int) -> str:
+        """Return the thread whose own entry stands at this position: this one, or an ancestor."""
+        return next((part.thread_id for part in self.birth.lineage if position <= part.up_to), self.thread_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +132,84 @@ class Wanted:
     """What a load must bring besides the thread itself.
 
     `keys`: delivered messages whose inbox rows are looked up by key; `call_ids`: calls they name, whatever their
-    state (live calls always come); `performed`: entries after this position must be there, summary or not.
+    state (live calls always come); `performed`: own entries after this position must be there, summary or not;
+    `entries`: everything visible, or only what is owed; `summary_ids`: summaries that messages bring.
     """
 
     keys: tuple[MessageKey, ...]
     call_ids: tuple[str, ...]
     performed: int
+    entries: Literal["visible", "owed"] = "visible"
+    summary_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """An open child of a thread, as its parent sees it."""
+
+    thread_id: str
+    birth: Birth
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What a thread knows of its tree. `children`: its own that are open. `ancestors_open`: every one of them is.
+
+    `tokens`: used by the tree on a day, without what the root's own row counts where the thread is the root.
+    `open_threads`: open in the whole tree, beside its root.
+    """
+
+    children: tuple[Child, ...] = ()
+    ancestors_open: bool = True
+    tokens: TokensOfDay = TokensOfDay()
+    open_threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A consistent view: `entries` by position, `calls` by id, `inbox` = those wanted keys a commit has consumed."""
+    """A consistent view: `entries` by position, `calls` by id, `inbox` = those wanted keys a commit has consumed.
+
+    `entries` are the visible ones, inherited included, behind the summary if there is one; those behind `performed`
+    are there in any case. `summaries` are the wanted ones that exist.
+    """
 
     row: ThreadRow
     entries: tuple[Entry, ...] = ()
     calls: Mapping[str, Call] = field(default_factory=dict)
     inbox: frozenset[MessageKey] = frozenset()
+    family: Family = Family()
+    summary: Summary | None = None
+    summaries: Mapping[str, Summary] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither the thread nor an ancestor of it has closed."""
+        return not self.row.closed and self.family.ancestors_open
+
+    @property
+    def visible(self) -> tuple[Entry, ...]:
+        """The entries that the model is shown, behind the summary."""
+        if self.row.summary is None or not self.entries:
+            return self.entries
+        hidden = max(0, self.row.summary.up_to - self.entries[0].position + 1)
+        return self.entries[hidden:]
+
+
+@dataclass(frozen=True, slots=True)
+class NewThread:
+    """A thread that begins in another's commit, with the entries and calls it begins with."""
+
+    row: ThreadRow
+    entries: tuple[Entry, ...]
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EndedThread:
+    """A thread that closed together with an ancestor, or itself, and the calls that were live in it."""
+
+    thread_id: str
+    calls: tuple[Call, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +218,10 @@ class Commit:
 
     `row` is the whole thread row as it will be (its `version` is the expected one + 1); `entries` follow the old
     head densely; `calls` are inserted or replaced by id; `consumed` become inbox rows with the new version;
-    `withheld` positions (older ones, of this thread) are marked with the code.
+    `withheld` positions (older ones, of this thread) are marked with the code. `created` threads begin. A `row` that is
+    closed closes every open descendant and raises its version. `spent` tokens are added to the tree's. `person` goes to
+    the root where `metadata_is_new`. `summary` is what a compaction thread wrote; `frozen_state` goes to the summary
+    that `row` begins to use.
     """
 
     row: ThreadRow
@@ -94,6 +230,11 @@ class Commit:
     consumed: tuple[MessageKey, ...]
     withheld: tuple[int, ...] = ()
     withheld_code: str | None = None
+    created: tuple[NewThread, ...] = ()
+    spent: int = 0
+    metadata_is_new: bool = False
+    summary: Summary | None = None
+    frozen_state: str | None = None
 
     @property
     def expected_version(self) -> int:
