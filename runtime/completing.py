@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from runtime import compaction, shrinking
 from runtime.calendar_days import utc_day
 from runtime.context import model_request
 from runtime.draft import Draft
-from runtime.effects import error_output
-from runtime.errors import CutByDeadline, ModelUnavailable, RetryableError
+from runtime.outputs import error_output
+from runtime.errors import CutByDeadline, ModelUnavailable, RetryableError, TooLong
 from runtime.model.threads import TokensOfDay
 from runtime.model.turns import Completion, ModelRequest
 from runtime.run import Run
@@ -16,6 +17,8 @@ _TRIES = 3
 _FIRST_PAUSE_S = 1.0
 # A try may use this share of the time that is left, so that one which is cut can be repeated shorter.
 _SHARE_OF_A_TRY = 0.6
+# What a summary is asked for may have of the window, as far as can be guessed, each time it was refused as too long.
+_SHARES_OF_THE_WINDOW = (0.6, 0.4, 0.25, 0.15)
 # Time kept for the commit and its effects.
 _KEPT_S = 15.0
 
@@ -33,14 +36,24 @@ def complete(draft: Draft, offer: Offer, run: Run) -> Completion:
         PermanentError: the model will never accept this request.
     """
     settings = run.settings
-    request = model_request(
-        draft.thread_id, draft.all_entries(), offer.specs, settings.system_prompt, settings.max_tokens
-    )
+    request = model_request(draft, offer.specs, settings.system_prompt, settings.max_tokens)
     try:
+        if compaction.is_compaction(draft):
+            return _with_less_and_less(request, run)
         return _with_tries(request, run)
     except RetryableError as failure:
         _say_that_it_is_retried(draft, failure, run)
         raise
+
+
+def _with_less_and_less(request: ModelRequest, run: Run) -> Completion:
+    """Ask for a summary of a history that may itself be too long: then of it without what is large and old."""
+    for share in _SHARES_OF_THE_WINDOW:
+        try:
+            return _with_tries(request, run)
+        except TooLong:
+            request = shrinking.shrunk(request, int(run.settings.model_window_tokens * share))
+    return _with_tries(request, run)
 
 
 def _with_tries(request: ModelRequest, run: Run) -> Completion:
@@ -69,8 +82,9 @@ def _shorter(request: ModelRequest) -> ModelRequest:
 def with_tokens(draft: Draft, completion: Completion, run: Run) -> Draft:
     """Return the draft with this completion's tokens counted to today."""
     day, used = utc_day(run.ports.clock.now_ms()), completion.usage.total_tokens
-    before = draft.tokens.used if draft.tokens.day == day else 0
-    return replace(draft, tokens=TokensOfDay(day, before + used))
+    before = draft.row.tokens.used if draft.row.tokens.day == day else 0
+    row = replace(draft.row, tokens=TokensOfDay(day, before + used))
+    return replace(draft, row=row, spent=draft.spent + used)
 
 
 def _say_that_it_is_retried(draft: Draft, failure: RetryableError, run: Run) -> None:

@@ -7,9 +7,9 @@ once and directly, nothing is empty, reasoning stands unchanged in front of what
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
-from runtime import phrases
+from runtime import compaction, phrases
+from runtime.draft import Draft
 from runtime.identity import event_id_at
-from runtime.items import plain_text
 from runtime.model.entries import (
     AssistantText,
     Body,
@@ -22,6 +22,7 @@ from runtime.model.entries import (
     ToolResult,
     UserText,
 )
+from runtime.model.threads import Summary, ThreadRow
 from runtime.model.turns import (
     Block,
     CachePoint,
@@ -35,27 +36,28 @@ from runtime.model.turns import (
 )
 
 
-def model_request(
-    thread_id: str, entries: tuple[Entry, ...], tools: tuple[ToolSpec, ...], system: str, max_tokens: int
-) -> ModelRequest:
-    """Return the request that asks for the turn after the last entry, which must ask for one."""
+def model_request(draft: Draft, tools: tuple[ToolSpec, ...], system: str, max_tokens: int) -> ModelRequest:
+    """Return the request that asks for the turn after the draft's tail, which must ask for one.
+
+    System prompt and tools are the same for every thread of a root: who a thread is stands in its entries.
+    """
     return ModelRequest(
         system=f"{phrases.SYSTEM_PROMPT}\n\n{system}" if system else phrases.SYSTEM_PROMPT,
         tools=tools,
-        messages=with_cache_points(rendered(thread_id, entries)),
+        messages=with_cache_points(rendered(draft.row, draft.visible_entries(), draft.summary_in_use())),
         max_tokens=max_tokens,
     )
 
 
-def rendered(thread_id: str, entries: Sequence[Entry]) -> tuple[ModelMessage, ...]:
+def rendered(row: ThreadRow, entries: Sequence[Entry], summary: Summary | None = None) -> tuple[ModelMessage, ...]:
     """Return the entries as alternating messages, one message for all blocks of a role in a row.
 
-    Reasoning in front of something that was refused is left out: it may itself be what the provider does not take
+    A summary stands first, as somebody's word. Inherited entries keep the ids they have for the ancestor. Reasoning in front of something that was refused is left out: it may itself be what the provider does not take
     back, and would then have every later request refused as well.
     """
     messages: list[ModelMessage] = []
     role, blocks = "", list[Block]()
-    for block_role, block in _blocks(thread_id, entries):
+    for block_role, block in _blocks(row, entries, summary):
         if block_role != role:
             if blocks:
                 messages.append(_message(role, blocks))
@@ -84,7 +86,9 @@ def with_cache_points(messages: tuple[ModelMessage, ...]) -> tuple[ModelMessage,
     )
 
 
-def _blocks(thread_id: str, entries: Sequence[Entry]) -> Iterator[tuple[str, Block]]:
+def _blocks(row: ThreadRow, entries: Sequence[Entry], summary: Summary | None) -> Iterator[tuple[str, Block]]:
+    if summary is not None:
+        yield "user", TextBlock(compaction.introduced(summary))
     not_run: Mapping[str, tuple[str, ...]] = {}
     refused_position = max((entry.position for entry in entries if entry.withheld), default=0)
     for entry in entries:
@@ -94,10 +98,10 @@ def _blocks(thread_id: str, entries: Sequence[Entry]) -> Iterator[tuple[str, Blo
         if isinstance(body, ToolCall):
             not_run = {body.call_id: body.not_run}
         notes = not_run.get(body.call_id, ()) if isinstance(body, ToolResult) else ()
-        yield from _blocks_of(thread_id, entry, body, notes)
+        yield from _blocks_of(row, entry, body, notes)
 
 
-def _blocks_of(thread_id: str, entry: Entry, body: Body, not_run: tuple[str, ...]) -> Iterator[tuple[str, Block]]:
+def _blocks_of(row: ThreadRow, entry: Entry, body: Body, not_run: tuple[str, ...]) -> Iterator[tuple[str, Block]]:
     match body:
         case UserText():
             yield "user", TextBlock(phrases.WITHHELD_INPUT if entry.withheld else body.text)
@@ -110,7 +114,7 @@ def _blocks_of(thread_id: str, entry: Entry, body: Body, not_run: tuple[str, ...
         case ToolResult():
             yield "user", ResultBlock(body.call_id, _items(entry, body.items, not_run), body.status)
         case Event():
-            injected_id = event_id_at(thread_id, entry.position)
+            injected_id = event_id_at(row.owner_of(entry.position), entry.position)
             yield "assistant", CallBlock(injected_id, phrases.INJECTED_TOOL, _injected_arguments(body))
             yield "user", ResultBlock(injected_id, _items(entry, body.items, ()), body.status)
         case _:
@@ -129,8 +133,3 @@ def _injected_arguments(event: Event) -> dict[str, object]:
         "original_tool_call_id": event.call_id,
         "original_args": event.arguments,
     }
-
-
-def display_text(body: ToolResult | Event) -> str:
-    """Return what a person is shown of a result: what the tool chose to display, else its texts."""
-    return body.display_as if body.display_as is not None else plain_text(body.items)

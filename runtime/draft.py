@@ -4,34 +4,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from runtime.model.calls import Call, CallState
+from runtime.model.calls import RUNNING_STATES, Call, CallState
 from runtime.model.entries import Body, Entry, ToolCall
 from runtime.model.messages import Message
-from runtime.model.threads import Commit, GaveUp, Person, Thread, TokensOfDay
+from runtime.model.threads import Child, Commit, GaveUp, NewThread, Summary, Thread, ThreadRow, behind
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`entries` and `calls` are what is new; `consumed` are the messages this commit will have handled.
+    """`row` is the thread's as it will be, apart from what every commit sets; `entries` and `calls` are what is new.
 
-    `dropped` counts, by reason, messages that change nothing; they are consumed, too.
+    `created` threads begin with the commit; `consumed` are the messages it will have handled, and `dropped` counts, by
+    reason, those of them that change nothing. `spent`: tokens since the last commit. `summary`: what this thread, a
+    compaction, has written. `frozen_state` belongs to the summary that `row` begins to use.
     """
 
     thread: Thread
-    person: Person
-    tokens: TokensOfDay
+    row: ThreadRow
     entries: tuple[Entry, ...] = ()
     calls: Mapping[str, Call] = field(default_factory=dict)
+    created: tuple[NewThread, ...] = ()
     consumed: tuple[Message, ...] = ()
     dropped: tuple[str, ...] = ()
+    spent: int = 0
+    summary: Summary | None = None
+    frozen_state: str | None = None
 
     @classmethod
     def of(cls, thread: Thread) -> Self:
-        return cls(thread, thread.row.person, thread.row.tokens)
+        return cls(thread, thread.row)
 
     @property
     def thread_id(self) -> str:
-        return self.thread.row.thread_id
+        return self.row.thread_id
 
     @property
     def head(self) -> int:
@@ -46,11 +51,12 @@ class Draft:
     @property
     def asks(self) -> bool:
         """Whether the thread waits for the model."""
-        return self.tail is not None and self.tail.asks
+        return self.tail is not None and self.tail.asks and not self.row.closed
 
     @property
     def next_turn(self) -> int:
-        return self.tail.turn + 1 if self.tail else 1
+        """The number of a turn that begins now. A history whose entries are all summarised has no tail to count from."""
+        return self.tail.turn + 1 if self.tail else self.head + 1
 
     @property
     def pending_call(self) -> Call | None:
@@ -61,7 +67,18 @@ class Draft:
 
     @property
     def changes_history(self) -> bool:
-        return bool(self.entries or self.calls)
+        return bool(self.entries or self.calls or self.created or self.row != self.thread.row)
+
+    @property
+    def children(self) -> tuple[Child, ...]:
+        """The open children, those that begin with this commit included. A compaction is none."""
+        begun = tuple(Child(new.row.thread_id, new.row.birth) for new in self.created)
+        return tuple(child for child in self.thread.family.children + begun if child.birth.kind != "compaction")
+
+    @property
+    def nothing_runs(self) -> bool:
+        """Whether nothing is going on for this thread that could still bring it something."""
+        return not self.children and not any(call.state in RUNNING_STATES for call in self.all_calls().values())
 
     def call(self, call_id: str) -> Call | None:
         return self.calls.get(call_id) or self.thread.calls.get(call_id)
@@ -69,8 +86,21 @@ class Draft:
     def all_calls(self) -> Mapping[str, Call]:
         return {**self.thread.calls, **self.calls}
 
-    def all_entries(self) -> tuple[Entry, ...]:
-        return self.thread.entries + self.entries
+    def visible_entries(self) -> tuple[Entry, ...]:
+        """Return what the model is shown, behind the summary."""
+        return behind(self.row.summary, self.thread.entries) + self.entries
+
+    def own_entries(self) -> tuple[Entry, ...]:
+        """Return the visible entries that no ancestor wrote."""
+        inherited = self.row.birth.inherited
+        return tuple(entry for entry in self.visible_entries() if entry.position > inherited)
+
+    def summary_in_use(self) -> Summary | None:
+        """Return the summary in front of the visible entries."""
+        ref = self.row.summary
+        if ref is None or ref == self.thread.row.summary:
+            return self.thread.summary
+        return replace(self.thread.summaries[ref.summary_id], state=self.frozen_state)
 
     def append(self, body: Body, now_ms: int, turn: int | None = None) -> Self:
         """Add an entry behind the tail: in a turn of its own, unless one is named."""
@@ -81,19 +111,38 @@ class Draft:
         changed = call if state is None else replace(call, state=state)
         return replace(self, calls={**self.calls, call.call_id: changed})
 
+    def with_thread(self, new: NewThread) -> Self:
+        return replace(self, created=(*self.created, new))
+
+    def closed(self) -> Self:
+        """Close the thread: what is live in it ends with it."""
+        live = {call.call_id: replace(call, state="ended") for call in self.all_calls().values() if call.is_live}
+        return replace(self, row=replace(self.row, closed=True), calls={**self.calls, **live})
+
     def drop(self, reason: str) -> Self:
         return replace(self, dropped=(*self.dropped, reason))
 
     def commit(self, commit_id: str, gave_up: GaveUp | None = None) -> Commit:
         """Return the transaction that makes this draft durable, conditional on the version it was drafted on."""
+        before, person = self.thread.row, self.row.person
         row = replace(
-            self.thread.row,
+            self.row,
             head=self.head,
-            version=self.thread.row.version + 1,
+            version=before.version + 1,
             commit_id=commit_id,
-            person=self.person,
-            tokens=self.tokens,
             gave_up=gave_up,
+            has_family=self.row.has_family or bool(self.created),
         )
         consumed = tuple(message.key for message in self.consumed)
-        return Commit(row, self.entries, tuple(self.calls.values()), consumed)
+        return Commit(
+            row,
+            self.entries,
+            tuple(self.calls.values()),
+            consumed,
+            created=self.created,
+            spent=self.spent,
+            metadata_is_new=(person.metadata, person.metadata_sent_ms)
+            != (before.person.metadata, before.person.metadata_sent_ms),
+            summary=self.summary,
+            frozen_state=self.frozen_state,
+        )

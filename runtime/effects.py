@@ -1,37 +1,49 @@
-"""What the outside is to be told of a commit. Pure: from committed rows alone, so that anyone can tell it again.
+"""What is to happen outside because of a commit. Pure: from committed rows alone, so that anyone can do it again.
 
-Every effect carries a name that is the same each time it is derived; telling it twice is harmless.
+Every effect carries a name that is the same each time it is derived; doing it twice is harmless. What leaves no row
+derives from the message that asks for it.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runtime.context import display_text
-from runtime.identity import digest, entry_output_id, message_output_id, wake_message_id
-from runtime.interpret import FILTERED
-from runtime.items import shown_text
-from runtime.model.calls import LIVE_STATES, Call
-from runtime.model.entries import AssistantText, CancelledCall, Entry, Event, Finish, JsonObject, ToolCall, ToolResult
-from runtime.model.messages import Message, MessageKey, WakeContent
-from runtime.model.outputs import OUTPUTS_PER_ENTRY, Output, OutputType
+from runtime import own_messages
+from runtime.identity import child_id, digest
+from runtime.model.calls import ASKING_STATES, Call, CallState
+from runtime.model.choices import Choice
+from runtime.model.entries import (
+    AssistantText,
+    CancelledCall,
+    Closed,
+    Deed,
+    Entry,
+    Event,
+    Reported,
+    Spawned,
+    StoppedTimer,
+    ToldChild,
+    ToolCall,
+    ToolResult,
+)
+from runtime.model.messages import (
+    ChoiceAnswerContent,
+    ChoiceContent,
+    CompactionContent,
+    EventContent,
+    Message,
+    OauthContent,
+)
+from runtime.model.outputs import Output
 from runtime.model.threads import Thread, ThreadRow
+from runtime.outputs import error_output, output_of_message, outputs_of
 from runtime.ports import Timer
 
-# An output has to fit one message of 1 MiB in ASCII JSON, where a character takes up to 12 bytes: a long answer goes
-# out in parts, and of a result a person is shown the beginning.
-_TEXT_CHARS = 80_000
-_DISPLAY_CHARS = 20_000
-_ARGUMENTS_CHARS = 200_000
-# Places of an entry's outputs within its sixteen; parts of a text have those before.
-_ERROR, _TURN_DONE = OUTPUTS_PER_ENTRY - 2, OUTPUTS_PER_ENTRY - 1
-
-_HANDED_OVER_STATES = LIVE_STATES - {"subscribed"}
+_HANDED_OVER_STATES: frozenset[CallState] = frozenset({"pending", "detached"})
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Outputs of one entry, or of a giving up, in their order. Position 0 stands for none."""
+    """Outputs of one entry, of a message, or of a giving up, in their order. Position 0 stands for no entry."""
 
     position: int
     outputs: tuple[Output, ...]
@@ -46,17 +58,57 @@ class HandOver:
 
 
 @dataclass(frozen=True, slots=True)
+class SendInputs:
+    """Send messages of ours, to this thread or to another."""
+
+    position: int
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StartTimer:
     position: int
     timer: Timer
 
 
 @dataclass(frozen=True, slots=True)
+class StopTimer:
+    position: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class TellCancelled:
-    """Let the call's server know, best effort."""
+    """Let the call's server know, best effort, and complete what it has asked its user."""
 
     position: int
     cancelled: CancelledCall
+
+
+@dataclass(frozen=True, slots=True)
+class TellClosed:
+    """Let servers know, best effort, which threads have closed with this one, and stop what they slept on."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfferChoice:
+    """Keep what a user is to choose, then show it."""
+
+    position: int
+    choice: Choice
+    shown: Output
+
+
+@dataclass(frozen=True, slots=True)
+class TakeChoice:
+    """Tell the tool server what the user chose, and then everybody that the choice is no longer open."""
+
+    position: int
+    message_id: str
+    choice_id: str
+    selected: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,103 +120,156 @@ class SendUndelivered:
     reason: str
 
 
-Effect = Outputs | HandOver | SendUndelivered | StartTimer | TellCancelled
+Effect = (
+    Outputs
+    | HandOver
+    | SendInputs
+    | SendUndelivered
+    | StartTimer
+    | StopTimer
+    | TellCancelled
+    | TellClosed
+    | OfferChoice
+    | TakeChoice
+)
 
 
 def effects_after(thread: Thread, performed: int) -> tuple[Effect, ...]:
-    """Return the effects of own rows behind `performed`, by position, and those of a giving up that still stands."""
+    """Return the effects of own rows behind `performed`, by position, and those of the thread's row that stand."""
+    first = max(performed, thread.row.birth.inherited) + 1
     # Positions are dense, so the older entries need not be looked at.
-    known = max(0, performed - thread.entries[0].position + 1) if thread.entries else 0
+    known = max(0, first - thread.entries[0].position) if thread.entries else 0
     of_entries = [effect for entry in thread.entries[known:] for effect in _effects_of(thread, entry)]
-    return (*of_entries, *_effects_of_giving_up(thread.row))
+    return (*of_entries, *_effects_of_row(thread.row))
 
 
 def _effects_of(thread: Thread, entry: Entry) -> Iterator[Effect]:
-    outputs = tuple(_outputs_of(thread.row, entry))
+    outputs = tuple(outputs_of(thread.row, entry))
     if outputs:
         yield Outputs(entry.position, outputs)
     body = entry.body
-    if isinstance(body, ToolCall):
-        call = thread.calls.get(body.call_id)
-        # An answered call is not handed over again, for the sake of servers that ignore the idempotency key.
-        if call is not None and call.target.toolset is not None and call.state in _HANDED_OVER_STATES:
-            yield HandOver(entry.position, call)
-    if isinstance(body, ToolResult) and body.cancelled is not None:
-        yield TellCancelled(entry.position, body.cancelled)
-
-
-def _outputs_of(row: ThreadRow, entry: Entry) -> Iterator[Output]:
-    body = entry.body
     match body:
-        case AssistantText():
-            for index in range(0, len(body.text), _TEXT_CHARS):
-                text = body.text[index : index + _TEXT_CHARS]
-                yield _output(row, entry, "text", {"text": text}, min(index // _TEXT_CHARS, _ERROR - 1))
-            if body.finish is not None:
-                yield from _outputs_of_finish(row, entry, body.finish)
         case ToolCall():
-            yield _output(row, entry, "tool_call", {"name": body.name, "arguments": _shown(body.arguments)}, 0)
+            yield from _effects_of_call(thread, entry.position, thread.calls.get(body.call_id))
         case ToolResult() | Event():
-            yield _output(row, entry, "tool_result", {"display": shown_text(display_text(body), _DISPLAY_CHARS)}, 0)
+            if body.cancelled is not None:
+                yield TellCancelled(entry.position, body.cancelled)
+            if isinstance(body, ToolResult) and body.deed is not None:
+                yield from _effects_of_deed(thread.row, entry.position, body.call_id, body.deed)
+        case AssistantText():
+            if body.reports:
+                yield SendInputs(entry.position, (own_messages.report(thread.row, entry.position, body.text),))
+            if body.closes:
+                yield TellClosed(entry.position)
         case _:
             return
 
 
-def _shown(arguments: JsonObject) -> JsonObject:
-    size_chars = len(json.dumps(arguments))
-    return arguments if size_chars <= _ARGUMENTS_CHARS else {"not_shown": f"{size_chars} characters of arguments"}
+def _effects_of_call(thread: Thread, position: int, call: Call | None) -> Iterator[Effect]:
+    # An answered call is not handed over again, for the sake of servers that ignore the idempotency key.
+    if call is None or call.state not in _HANDED_OVER_STATES:
+        return
+    if call.target.toolset is not None:
+        yield HandOver(position, call)
+    if call.due_ms is not None and call.state == "pending":
+        message = own_messages.timer_message(thread.row.thread_id, call)
+        yield StartTimer(position, Timer(timer_name(thread.row.thread_id, call.call_id), message, call.due_ms))
 
 
-def _outputs_of_finish(row: ThreadRow, entry: Entry, finish: Finish) -> Iterator[Output]:
-    if finish.stop in FILTERED:
-        message = "The model provider's filter ended this answer."
-        yield _output(row, entry, "error", {"code": finish.stop, "message": message, "retrying": False}, _ERROR)
-    usage = {
-        "input_tokens": finish.usage.input_tokens,
-        "output_tokens": finish.usage.output_tokens,
-        "cache_read_tokens": finish.usage.cache_read_tokens,
-        "cache_write_tokens": finish.usage.cache_write_tokens,
-    }
-    yield _output(row, entry, "turn_done", {"usage": usage, "stop": finish.stop}, _TURN_DONE)
+def _effects_of_deed(row: ThreadRow, position: int, call_id: str, deed: Deed) -> Iterator[Effect]:
+    match deed:
+        case Spawned(child_id=spawned_id):
+            yield SendInputs(position, (own_messages.first_wake(spawned_id),))
+        case ToldChild(told_id=told_id, spawn_call_id=spawn_call_id, message=message):
+            yield SendInputs(position, (own_messages.to_child(told_id, spawn_call_id, call_id, message),))
+        case Reported(report=report):
+            yield SendInputs(position, (own_messages.report(row, position, report),))
+        case Closed(last_report=report):
+            # Of a thread that was made for one event nobody waits to hear that it is over.
+            if report or row.birth.kind != "event":
+                yield SendInputs(position, (own_messages.last_report(row, report),))
+            yield TellClosed(position)
+        case StoppedTimer(timed_call_id=timed_call_id):
+            yield StopTimer(position, timer_name(row.thread_id, timed_call_id))
 
 
-def _output(row: ThreadRow, entry: Entry, type_: OutputType, fields: JsonObject, index: int) -> Output:
-    return Output(
-        entry_output_id(row.thread_id, entry.position, type_, index),
-        type_,
-        row.thread_id,
-        row.root_id,
-        entry.position * OUTPUTS_PER_ENTRY + index,
-        row.person.metadata,
-        fields,
-    )
+def timer_name(thread_id: str, name: str) -> str:
+    """Return the name of the timer of a call, or of a wake, of this thread."""
+    return digest(thread_id, name)
+
+
+def _effects_of_row(row: ThreadRow) -> Iterator[Effect]:
+    yield from _effects_of_giving_up(row)
+    if row.compaction is not None and not row.compaction.failed and not row.closed:
+        # Whoever meets the mark wakes the compaction once more: the thread that began it may have died before.
+        yield SendInputs(0, (own_messages.first_wake(row.compaction.thread_id),))
+    if row.birth.kind == "compaction" and row.closed:
+        yield SendInputs(0, (own_messages.compaction_ended(row),))
 
 
 def _effects_of_giving_up(row: ThreadRow) -> Iterator[Effect]:
     gave_up = row.gave_up
     if gave_up is None:
         return
-    yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
+    if row.birth.kind != "compaction":
+        yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
+    if row.closed:
+        yield TellClosed(0)
     if gave_up.wake_due_ms is not None:
-        wake = wake_message(row, gave_up.attempt or 0)
-        yield StartTimer(0, Timer(digest(row.thread_id, wake.key.message_id), wake, gave_up.wake_due_ms))
+        wake = own_messages.wake_message(row.thread_id, row.version, gave_up.attempt or 0)
+        yield StartTimer(0, Timer(timer_name(row.thread_id, wake.key.message_id), wake, gave_up.wake_due_ms))
 
 
-def error_output(row: ThreadRow, message_id: str, code: str, text: str, *, retrying: bool = False) -> Output:
-    """Return an error that no entry stands behind; the message it is about is part of its name."""
-    stage = "retrying" if retrying else "final"
-    return Output(
-        message_output_id(row.thread_id, message_id, "error", f"{code}:{stage}"),
-        "error",
-        row.thread_id,
-        row.root_id,
-        None,
-        row.person.metadata,
-        {"code": code, "message": text, "retrying": retrying},
+def effects_of_messages(thread: Thread, messages: Sequence[Message]) -> tuple[Effect, ...]:
+    """Return the effects of these messages that leave no entry, in order. `thread` has consumed them."""
+    return tuple(effect for message in messages for effect in _effects_of_message(thread, message))
+
+
+def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
+    content, row = message.content, thread.row
+    match content:
+        case EventContent(associative=False):
+            # Where no thread was made for the event, nobody is there to be woken, which is harmless.
+            spawned_id = child_id(row.thread_id, message.key.message_id)
+            yield SendInputs(0, (own_messages.first_wake(spawned_id),))
+        case CompactionContent(compaction_id=compaction_id, up_to=up_to):
+            if row.summary is not None and row.summary.summary_id == compaction_id:
+                fields = {"up_to": up_to}
+                yield Outputs(0, (output_of_message(row, message.key.message_id, "compacted", fields),))
+        case OauthContent(call_id=call_id, auth_url=auth_url):
+            if _may_ask(thread, call_id):
+                fields = {"auth_url": auth_url}
+                yield Outputs(0, (output_of_message(row, message.key.message_id, "oauth_required", fields),))
+        case ChoiceContent(call_id=call_id):
+            if _may_ask(thread, call_id):
+                yield _choice_offered(thread, message, content)
+        case ChoiceAnswerContent(choice_id=choice_id, selected=selected):
+            yield TakeChoice(0, message.key.message_id, choice_id, selected)
+        case _:
+            return
+
+
+def _may_ask(thread: Thread, call_id: str) -> bool:
+    call = thread.calls.get(call_id)
+    return call is not None and call.state in ASKING_STATES
+
+
+def _choice_offered(thread: Thread, message: Message, content: ChoiceContent) -> OfferChoice:
+    call, row = thread.calls[content.call_id], thread.row
+    choice = Choice(
+        thread_id=row.thread_id,
+        choice_id=digest(row.thread_id, message.key.message_id),
+        call_id=call.call_id,
+        toolset=call.target.toolset or "",
+        prompt=content.prompt,
+        choices=content.choices,
+        default=content.default,
+        response_url=content.response_url,
     )
-
-
-def wake_message(row: ThreadRow, attempt: int = 0) -> Message:
-    """Return the wake for this version of the thread."""
-    key = MessageKey("wake", wake_message_id(row.thread_id, row.version))
-    return Message(row.thread_id, key, WakeContent(attempt), body_hash="")
+    fields = {
+        "choice_id": choice.choice_id,
+        "prompt": choice.prompt,
+        "choices": list(choice.choices),
+        "default": choice.default,
+    }
+    return OfferChoice(0, choice, output_of_message(row, message.key.message_id, "user_choice_required", fields))

@@ -8,12 +8,13 @@ timer of ours: an agent woken by a tool at night has nobody else to wake it.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from runtime import compaction
 from runtime.calendar_days import next_day_ms, utc_day
 from runtime.draft import Draft
-from runtime.errors import PermanentError, RefusedTogether, RetryableError
+from runtime.errors import PermanentError, RefusedTogether, RetryableError, TooLong
 from runtime.model.entries import AssistantText, Entry, Event, Reasoning, ToolCall, ToolResult, UserText
 from runtime.model.messages import WakeContent
-from runtime.model.threads import Commit, GaveUp
+from runtime.model.threads import Commit, GaveUp, TokensOfDay
 from runtime.run import Run
 
 _BACK_OFF_FIRST_S = 5
@@ -35,6 +36,19 @@ def back_off_s(receive_count: int, chance: float) -> int:
     return max(1, round(longest * (0.5 + chance / 2)))
 
 
+def go_on_without(draft: Draft, failure: PermanentError | RetryableError, run: Run) -> Commit:
+    """Return the commit after a completion that failed: of a request that is too long, one that has it made shorter.
+
+    Raises:
+        RefusedTogether, RetryableError: as `give_up`.
+    """
+    if isinstance(failure, TooLong):
+        compacting = compaction.instead_of_answering(draft, run.ports.clock.now_ms(), run.settings)
+        if compacting is not None:
+            return compacting.commit(run.ports.clock.fresh_id())
+    return give_up(draft, failure, run)
+
+
 def give_up(draft: Draft, failure: PermanentError | RetryableError, run: Run) -> Commit:
     """Return the commit that gives up on the completion that failed.
 
@@ -53,7 +67,7 @@ def give_up(draft: Draft, failure: PermanentError | RetryableError, run: Run) ->
 
 def _keep_inputs(draft: Draft, code: str, run: Run) -> Commit:
     """Return the commit that keeps the inputs as they are and says that they are not answered yet."""
-    return draft.commit(run.ports.clock.fresh_id(), _gave_up(draft, code, _UNAVAILABLE_TEXT, _again(draft, run)))
+    return _committed(draft, _gave_up(draft, code, _UNAVAILABLE_TEXT, _again(draft, run)), run)
 
 
 def withhold(draft: Draft, code: str, run: Run) -> Commit:
@@ -66,14 +80,22 @@ def withhold(draft: Draft, code: str, run: Run) -> Commit:
     suspects = () if alone else tuple(entry.position for entry in _since_last_completion(draft.thread.entries))
     entries = tuple(_withheld(entry, code) for entry in draft.entries)
     gave_up = _gave_up(draft, code, _TEXTS.get(code, _TEXTS["model_refused"]), _again(draft, run))
-    plain = replace(draft, entries=entries).commit(run.ports.clock.fresh_id(), gave_up)
+    plain = _committed(replace(draft, entries=entries), gave_up, run)
     return replace(plain, withheld=suspects, withheld_code=code)
 
 
 def stop(draft: Draft, code: str, run: Run) -> Commit:
     """Return the commit of a thread whose budget is used up; it asks again when the budget is a new one, if ever."""
     wake_due_ms = next_day_ms(run.ports.clock.now_ms()) if code == "tokens_of_day_used" else None
-    return draft.commit(run.ports.clock.fresh_id(), _gave_up(draft, code, _TEXTS[code], _Again(0, wake_due_ms)))
+    return _committed(draft, _gave_up(draft, code, _TEXTS[code], _Again(0, wake_due_ms)), run)
+
+
+def _committed(draft: Draft, gave_up: GaveUp, run: Run) -> Commit:
+    """Return the commit; a thread that nobody would ever wake again, and nobody waits for, closes with it."""
+    kind = draft.row.birth.kind
+    if kind == "compaction" or (kind == "event" and gave_up.wake_due_ms is None and draft.nothing_runs):
+        draft, gave_up = draft.closed(), replace(gave_up, attempt=None, wake_due_ms=None)
+    return draft.commit(run.ports.clock.fresh_id(), gave_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +132,23 @@ def _withheld(entry: Entry, code: str) -> Entry:
 
 def budget_used_up(draft: Draft, run: Run) -> str | None:
     """Return the code of the budget that forbids another completion, or None."""
-    if draft.tokens.day == utc_day(run.ports.clock.now_ms()) and draft.tokens.used >= run.settings.tokens_per_day:
+    if _tokens_of(utc_day(run.ports.clock.now_ms()), draft) >= run.settings.tokens_per_day:
         return "tokens_of_day_used"
     if _completions_since_input(draft) >= run.settings.completions_per_input:
         return "too_many_completions"
     return None
 
 
+def _tokens_of(day: str, draft: Draft) -> int:
+    """Return what the whole tree has used on this day. A root counts its own in its row, everybody else elsewhere."""
+    own = draft.row.tokens if draft.row.birth.kind == "root" else TokensOfDay()
+    return sum(tokens.used for tokens in (own, draft.thread.family.tokens) if tokens.day == day)
+
+
 def _completions_since_input(draft: Draft) -> int:
     """Count completions since a message last entered history; only answers of the runtime's own have no cause."""
     turns = set()
-    for entry in reversed(draft.all_entries()):
+    for entry in reversed(draft.own_entries()):
         if getattr(entry.body, "cause", None) is not None:
             break
         turns.add(entry.turn)

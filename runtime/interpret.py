@@ -7,13 +7,15 @@ asked again, within the same slice.
 import json
 from dataclasses import dataclass, replace
 
-from runtime import phrases
+from runtime import compaction, phrases
 from runtime.draft import Draft
+from runtime.endings import ended_turn
 from runtime.identity import call_id_at
+from runtime.limits import Limits
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
 from runtime.model.turns import TOOL_NAME, Completion, SaidText, Thought, WantedCall
-from runtime.tools.offer import RESERVED_NAMES, Answer, Offer
+from runtime.tools.offer import RESERVED_NAMES, Answer, Asked, Offer
 from runtime.wire.text import UnreadableJson, read_json
 
 # Less than any edge takes: arguments go out within a few more levels of JSON.
@@ -39,27 +41,43 @@ class _Turn:
     finish: Finish
 
 
-def interpret(draft: Draft, completion: Completion, offer: Offer, now_ms: int) -> Draft:
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a completion came, and what limits hold for what it does."""
+
+    now_ms: int
+    limits: Limits
+
+
+def interpret(draft: Draft, completion: Completion, offer: Offer, moment: Moment) -> Draft:
     """Return the draft with this completion's entries behind it, a synchronous call answered within it."""
-    turn = _taken_apart(completion)
-    number = draft.next_turn
+    # What a filter ended is not tried again, so a call in it is not even refused: the turn is over.
+    turn = _taken_apart(
+        completion, without_calls=completion.stop in FILTERED or compaction.takes_no_more_calls(draft)
+    )
+    at = _Place(moment, draft.head + 1, draft.next_turn)
     for body in _spoken(turn):
-        draft = draft.append(body, now_ms, number)
+        draft = draft.append(body, moment.now_ms, at.turn)
     if turn.call is None:
-        return draft
-    return _called(draft, turn, turn.call, offer, _When(now_ms, number))
+        return ended_turn(draft, moment.now_ms)
+    return _called(draft, turn, turn.call, offer, at)
 
 
 @dataclass(frozen=True, slots=True)
-class _When:
-    now_ms: int
+class _Place:
+    """Where the turn stands: its first position, and its number."""
+
+    moment: Moment
+    first: int
     turn: int
 
+    @property
+    def now_ms(self) -> int:
+        return self.moment.now_ms
 
-def _taken_apart(completion: Completion) -> _Turn:
-    # What a filter ended is not tried again, so a call in it is not even refused: the turn is over.
-    is_filtered = completion.stop in FILTERED
-    calls = [part for part in completion.parts if isinstance(part, WantedCall) and not is_filtered]
+
+def _taken_apart(completion: Completion, *, without_calls: bool) -> _Turn:
+    calls = [part for part in completion.parts if isinstance(part, WantedCall) and not without_calls]
     said: list[SaidText | Thought] = []
     for part in completion.parts:
         if isinstance(part, WantedCall):
@@ -101,35 +119,45 @@ def _spoken(turn: _Turn) -> list[Body]:
     return [*bodies[:-1], replace(last, finish=turn.finish)]
 
 
-def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, when: _When) -> Draft:
+def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Place) -> Draft:
     call_id = call_id_at(draft.thread_id, draft.head + 1)
     arguments = _parsed(wanted.arguments_json)
     name = wanted.name if TOOL_NAME.fullmatch(wanted.name) else _NAME_FOR_INVALID
     stored = ToolCall(call_id, name, arguments or {}, wanted.provider_call_id, turn.not_run, turn.finish)
     position = draft.head + 1
-    draft = draft.append(stored, when.now_ms, when.turn)
-    problem = _problem(wanted, arguments, turn.finish.stop, offer)
+    draft = draft.append(stored, at.now_ms, at.turn)
+    problem = phrases.TEXT_ONLY if compaction.is_compaction(draft) else None
+    problem = problem or _problem(wanted, arguments, turn.finish.stop, offer)
     if problem is not None:
-        return _answered(draft, call_id, Answer(problem), when)
+        return _answered(call_id, Answer(draft, problem), at)
     if name in offer.synchronous:
-        return _answered(draft, call_id, offer.synchronous[name](draft, stored.arguments), when)
-    target = offer.targets[name]
-    return draft.with_call(
-        Call(call_id, name, stored.arguments, "pending", target, position, when.now_ms, wanted.provider_call_id)
+        asked = Asked(draft, stored, at.now_ms, at.moment.limits)
+        return _answered(call_id, offer.synchronous[name](asked), at)
+    call = Call(
+        call_id,
+        name,
+        stored.arguments,
+        "pending",
+        offer.targets[name],
+        position,
+        at.now_ms,
+        wanted.provider_call_id,
+        turn_start=at.first,
+        user_id=draft.row.person.user_id,
     )
+    return draft.with_call(call)
 
 
-def _answered(draft: Draft, call_id: str, answer: Answer, when: _When) -> Draft:
+def _answered(call_id: str, answer: Answer, at: _Place) -> Draft:
     """Append the result in the same turn: a synchronous call and its result are in one commit."""
-    for call in answer.changed:
-        draft = draft.with_call(call)
     result = ToolResult(
         call_id,
         (TextItem(answer.text),),
         status="error" if answer.is_error else "success",
         cancelled=answer.cancelled,
+        deed=answer.deed,
     )
-    return draft.append(result, when.now_ms, when.turn)
+    return answer.draft.append(result, at.now_ms, at.turn)
 
 
 def _parsed(arguments_json: str) -> JsonObject | None:

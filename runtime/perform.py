@@ -4,14 +4,28 @@ import logging
 from collections.abc import Sequence
 from typing import assert_never
 
-from runtime import calling
-from runtime.effects import Effect, HandOver, Outputs, SendUndelivered, StartTimer, TellCancelled
+from runtime import calling, choosing
+from runtime.effects import (
+    Effect,
+    HandOver,
+    OfferChoice,
+    Outputs,
+    SendInputs,
+    SendUndelivered,
+    StartTimer,
+    StopTimer,
+    TakeChoice,
+    TellCancelled,
+    TellClosed,
+    timer_name,
+)
 from runtime.errors import HandOverFailed, RetryableError
-from runtime.identity import undelivered_message_id
 from runtime.model.calls import Call
-from runtime.model.messages import Message, MessageKey, UndeliveredContent
+from runtime.model.messages import TimerContent
 from runtime.model.outputs import Output
 from runtime.model.threads import ThreadRow
+from runtime.own_messages import undelivered_message
+from runtime.ports import Timer
 from runtime.run import Run
 
 logger = logging.getLogger(__name__)
@@ -24,26 +38,36 @@ def perform(effects: Sequence[Effect], row: ThreadRow, run: Run) -> None:
         RetryableError: an effect is not out, and those after it have not been tried.
     """
     waiting: list[Output] = []
-    cancelled: list[TellCancelled] = []
     for effect in effects:
-        match effect:
-            case Outputs(outputs=outputs):
-                waiting.extend(outputs)
-            case TellCancelled():
-                cancelled.append(effect)
-            case HandOver(call=call):
-                _send(waiting, run)
-                _hand_over(call, row, run)
-            case SendUndelivered(call=call, reason=reason):
-                _send(waiting, run)
-                _send_undelivered(call, row, reason, run)
-            case StartTimer(timer=timer):
-                _send(waiting, run)
-                run.ports.timers.start(timer)
-            case _:
-                assert_never(effect)
+        if isinstance(effect, Outputs):
+            waiting.extend(effect.outputs)
+            continue
+        _send(waiting, run)
+        _perform_one(effect, row, run)
     _send(waiting, run)
-    calling.tell_cancelled([effect.cancelled for effect in cancelled], row.thread_id, run)
+    _take_leave(effects, row, run)
+
+
+def _perform_one(effect: Effect, row: ThreadRow, run: Run) -> None:
+    match effect:
+        case HandOver(call=call):
+            _hand_over(call, row, run)
+        case SendInputs(messages=messages):
+            run.ports.queues.send_inputs(messages)
+        case SendUndelivered(call=call, reason=reason):
+            _send_undelivered(call.call_id, row, reason, run)
+        case StartTimer(timer=timer):
+            _start(timer, row, run)
+        case StopTimer(name=name):
+            run.ports.timers.stop(name)
+        case OfferChoice(choice=choice, shown=shown):
+            choosing.offer(choice, shown, run)
+        case TakeChoice(message_id=message_id, choice_id=choice_id, selected=selected):
+            choosing.take(choice_id, selected, message_id, row, run)
+        case Outputs() | TellCancelled() | TellClosed():
+            pass  # gathered: outputs that follow each other go out together, notices after everything else
+        case _:
+            assert_never(effect)
 
 
 def _send(waiting: list[Output], run: Run) -> None:
@@ -61,19 +85,40 @@ def _hand_over(call: Call, row: ThreadRow, run: Run) -> None:
     try:
         calling.hand_over(call, row, run)
     except HandOverFailed as failure:
-        _send_undelivered(call, row, failure.reason, run)
+        _send_undelivered(call.call_id, row, failure.reason, run)
     except RetryableError:
         if run.receive_count < run.settings.effect_patience_receives:
             raise
-        _send_undelivered(call, row, "The call could not be handed over, again and again.", run)
+        _send_undelivered(call.call_id, row, "The call could not be handed over, again and again.", run)
 
 
-def _send_undelivered(call: Call, row: ThreadRow, reason: str, run: Run) -> None:
+def _start(timer: Timer, row: ThreadRow, run: Run) -> None:
+    """Start the timer. A sleep that cannot be timed, again and again, is over: its thread would never wake."""
+    try:
+        run.ports.timers.start(timer)
+    except RetryableError:
+        content = timer.message.content
+        if run.receive_count < run.settings.effect_patience_receives or not isinstance(content, TimerContent):
+            raise
+        _send_undelivered(content.call_id, row, "The time could not be set, again and again.", run)
+
+
+def _send_undelivered(call_id: str, row: ThreadRow, reason: str, run: Run) -> None:
     run.counted.append("call_not_handed_over")
-    logger.warning("call not handed over", extra={"thread_id": row.thread_id, "call_id": call.call_id})
-    run.ports.queues.send_inputs([undelivered_message(row.thread_id, call.call_id, reason)])
+    logger.warning("call not handed over", extra={"thread_id": row.thread_id, "call_id": call_id})
+    run.ports.queues.send_inputs([undelivered_message(row.thread_id, call_id, reason)])
 
 
-def undelivered_message(thread_id: str, call_id: str, reason: str) -> Message:
-    key = MessageKey("undelivered", undelivered_message_id(call_id))
-    return Message(thread_id, key, UndeliveredContent(call_id, f"Error: {reason}"), body_hash="")
+def _take_leave(effects: Sequence[Effect], row: ThreadRow, run: Run) -> None:
+    """Take back what was asked and timed for what is over, and tell servers, last and all at once."""
+    cancelled = [effect.cancelled for effect in effects if isinstance(effect, TellCancelled)]
+    choosing.complete_choices_of([call.call_id for call in cancelled], row, run)
+    notices = calling.notices_of_cancelled(cancelled, row.thread_id, run)
+    if any(isinstance(effect, TellClosed) for effect in effects):
+        ended = run.ports.history.ended_with(row.thread_id)
+        for thread in ended:
+            for call in thread.calls:
+                if call.due_ms is not None:
+                    run.ports.timers.stop(timer_name(thread.thread_id, call.call_id))
+        notices += calling.notices_of_closed([thread.thread_id for thread in ended], run)
+    calling.notify(notices, run)

@@ -29,7 +29,75 @@ CUT_OFF = "[The answer ended here: it reached the limit of its length.]"
 STOPPED_EARLY = "[The answer ended here: it could not be completed.]"
 IMAGE_NOT_SHOWN = "[An image was here. It is not shown: this deployment passes text only.]"
 CANCEL_ACCEPTED = "Cancelled. No result of that call will arrive any more."
+SUBSCRIPTION_ENDED = "Ended. No event of that subscription will arrive any more."
 INJECTED_TOOL = "receive_event__injected"
+SUBSCRIBED = "Subscribed. Its events come to you by themselves."
+TOO_MANY_SUBSCRIPTIONS = (
+    "Error: you have as many live subscriptions as are allowed, so this one was cancelled. End another one first."
+)
+NO_RESULT_YET = (
+    "No result came in the time it may take. The call may still be running; should its result come after all, it will "
+    "arrive by itself, as an event."
+)
+BOUNCED = "Error: your message was not read: the thread had closed. Its last report, if it made one, came to you."
+QUEUED_FOR_CHILD = "Queued. If the thread closes before it reads this, its closing report tells you so."
+HANDLE_ONE_EVENT = (
+    "Handle the one event that follows. Report to your parent if it matters; it hears nothing of you otherwise. "
+    "You close by ending your turn."
+)
+REPORT_OR_CLOSE = (
+    "[Your turn ended, and nobody but your parent would read you. If there is something to say, call report_to_parent, or "
+    "close_thread if your task is done. If you just write again, that text is sent to your parent as your report.]"
+)
+TEXT_ONLY = "Error: no tool can be called here. Answer with text only: the summary."
+SUMMARISE = (
+    "[This conversation is about to outgrow what can be shown at once. Write a summary that will stand in place of "
+    "everything above: what was asked and by whom, what was decided and found out, exact names, numbers and ids that may "
+    "be needed, what is still open. Answer with text only; call no tool.]"
+)
+LEFT_OUT_OF_SUMMARY = "[Left out: the conversation is too long.]"
+SUMMARY_BEGINS = "[A summary stands in place of the earlier conversation.]"
+STATE_AT_SUMMARY = "[What was going on when it was made:]"
+
+
+def thread_started(thread_id: str) -> str:
+    return f"Started: thread {thread_id}. What it finds comes to you by itself, as an event. Do not do its work yourself."
+
+
+def you_are_inside(thread_id: str, instructions: str) -> str:
+    """Return what the new thread finds as the result of the call that began it."""
+    return (
+        f"You are now inside the thread that was started: {thread_id}. Its task is yours: {instructions}\n"
+        "Whatever else the conversation above was about, and calls that still run in it, belong to your parent. "
+        "Nobody reads what you write here; report_to_parent tells your parent, close_thread ends you."
+    )
+
+
+def task_alone(thread_id: str, instructions: str) -> str:
+    """Return the first entry of a thread that sees nothing of its parent's conversation."""
+    return (
+        f"[You are thread {thread_id}, started by another. Nobody reads what you write here; report_to_parent tells your "
+        f"parent, close_thread ends you.]\n{instructions}"
+    )
+
+
+def inside_event(thread_id: str) -> str:
+    return f"You are now inside thread {thread_id}, which was started for one event. It follows."
+
+
+def report_of(child_id: str, text: str, *, closed: bool) -> str:
+    """Return what a parent reads of its child."""
+    if not closed:
+        return f"Thread {child_id} reports:\n{text}"
+    return f"Thread {child_id} has closed. Its last word:\n{text}" if text else f"Thread {child_id} has closed."
+
+
+def message_of_parent(text: str) -> str:
+    return f"Your parent thread says:\n{text}"
+
+
+def slept(seconds: int) -> str:
+    return f"Slept for {seconds} s."
 
 
 def woken_after(seconds: int) -> str:

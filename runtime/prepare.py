@@ -1,24 +1,33 @@
 """What each message does to history. Pure: a draft in, a draft out; messages are taken in the order of delivery."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
-from runtime import phrases
+from runtime import compaction, events, phrases
+from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
 from runtime.items import shown_bytes, shown_items, shown_text
-from runtime.model.calls import Call, CallState
-from runtime.model.entries import CancelledCall, Event, TextItem, ToolResult, UserText
-from runtime.model.messages import Message, ResultContent, TextContent, UndeliveredContent, WakeContent
+from runtime.limits import Limits
+from runtime.model.calls import ASKING_STATES, CallState
+from runtime.model.entries import Event, TextItem, ToolResult, UserText
+from runtime.model.messages import (
+    BounceContent,
+    ChoiceAnswerContent,
+    ChoiceContent,
+    CompactionContent,
+    EventContent,
+    Message,
+    OauthContent,
+    ParentContent,
+    ReportContent,
+    ResultContent,
+    TextContent,
+    TimerContent,
+    UndeliveredContent,
+    WakeContent,
+)
 from runtime.model.threads import Person, Thread
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much of one message enters history: characters of each of its items, bytes of all of them together."""
-
-    item_chars: int
-    message_bytes: int
 
 
 def prepare(thread: Thread, messages: Sequence[Message], now_ms: int, limits: Limits) -> Draft:
@@ -29,19 +38,30 @@ def prepare(thread: Thread, messages: Sequence[Message], now_ms: int, limits: Li
     return draft
 
 
-def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Draft:
+def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Draft:  # noqa: C901 - one line a type
     content = message.content
-    if draft.tail is None and not isinstance(content, TextContent):
+    if draft.row.version == 0 and draft.tail is None and not isinstance(content, TextContent):
         return draft.drop("unknown_thread")  # only somebody who speaks can begin a conversation
     match content:
         case TextContent():
             return _text(draft, message, replace(content, text=_shown(content.text, limits)), now_ms)
         case ResultContent():
             shown = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
-            return _result(draft, message, shown, now_ms)
+            return _result(draft, message, shown, now_ms, limits)
         case UndeliveredContent():
             return _undelivered(draft, message, content, now_ms)
-        case WakeContent():
+        case TimerContent():
+            return _time_is_over(draft, message, content, now_ms)
+        case EventContent():
+            shown_event = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
+            return events.fired(draft, message, shown_event, now_ms, limits)
+        case ReportContent() | ParentContent() | BounceContent():
+            return events.told(draft, message, content, now_ms, limits)
+        case CompactionContent():
+            return compaction.ended(draft, content)
+        case OauthContent() | ChoiceContent():
+            return draft if _is_waited_for(draft, content.call_id) else draft.drop("asked_for_no_running_call")
+        case ChoiceAnswerContent() | WakeContent():
             return draft
         case _:
             assert_never(content)
@@ -57,7 +77,8 @@ def _shown(text: str, limits: Limits) -> str:
 
 def _text(draft: Draft, message: Message, content: TextContent, now_ms: int) -> Draft:
     spoken = detach(draft, now_ms).append(UserText(content.text, message.key.message_id), now_ms)
-    return replace(spoken, person=_newest_asker(draft.person, content, message.sent_ms))
+    person = _newest_asker(draft.row.person, content, message.sent_ms)
+    return replace(spoken, row=replace(spoken.row, person=person))
 
 
 def _newest_asker(person: Person, content: TextContent, sent_ms: int) -> Person:
@@ -72,10 +93,12 @@ def _newest_asker(person: Person, content: TextContent, sent_ms: int) -> Person:
     )
 
 
-def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int) -> Draft:
+def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int, limits: Limits) -> Draft:
     call = draft.call(content.call_id)
     if call is None:
         return draft.drop("result_of_unknown_call")
+    if content.subscription and call.state in _TAKES_A_RESULT and events.has_too_many_subscriptions(draft, limits):
+        return events.refuse_subscription(draft, message, call, now_ms)
     state_after: CallState = "subscribed" if content.subscription else "answered"
     if call.state == "pending":
         result = ToolResult(
@@ -84,6 +107,7 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int)
             cause=message.key.message_id,
             origin=content.origin,
             display_as=content.display_as,
+            deed=timer_stopped(call),
         )
         return draft.append(result, now_ms).with_call(call, state_after)
     if call.state in ("detached", "failed"):
@@ -122,29 +146,20 @@ def _undelivered(draft: Draft, message: Message, content: UndeliveredContent, no
     return draft.drop("undelivered_of_call_not_running")
 
 
-def detach(draft: Draft, now_ms: int) -> Draft:
-    """Give the pending call, if there is one, a result that lets the conversation go on while the tool works.
-
-    The tool is not cancelled, unless it asked for that; its real result arrives later, as an event.
-    """
-    call = draft.pending_call
-    if call is None:
-        return draft
-    return draft.append(_placeholder(call, now_ms), now_ms).with_call(call, _STATE_AFTER[call.target.on_interrupt])
-
-
-_STATE_AFTER: dict[str, CallState] = {"continue": "detached", "cancel": "cancelled", "end": "answered"}
+def _time_is_over(draft: Draft, message: Message, content: TimerContent, now_ms: int) -> Draft:
+    """A sleep has lasted long enough, or a result has been waited for long enough: then it is waited for no longer."""
+    call = draft.call(content.call_id)
+    if call is None or call.state != "pending" or call != draft.pending_call:
+        return draft.drop("timer_of_call_not_pending")
+    slept = call.target.toolset is None
+    text = phrases.slept(max(0, now_ms - call.committed_ms) // 1000) if slept else phrases.NO_RESULT_YET
+    result = ToolResult(call.call_id, (TextItem(text),), cause=message.key.message_id)
+    return draft.append(result, now_ms).with_call(call, "answered" if slept else "detached")
 
 
-def _placeholder(call: Call, now_ms: int) -> ToolResult:
-    match call.target.on_interrupt:
-        case "continue":
-            return ToolResult(call.call_id, (TextItem(phrases.STILL_RUNNING),))
-        case "cancel":
-            cancelled = CancelledCall(call.call_id, call.target.toolset or "")
-            return ToolResult(call.call_id, (TextItem(phrases.CANCELLED_BY_INTERRUPTION),), cancelled=cancelled)
-        case "end":
-            waited_s = max(0, now_ms - call.committed_ms) // 1000
-            return ToolResult(call.call_id, (TextItem(phrases.woken_after(waited_s)),))
-        case _:
-            assert_never(call.target.on_interrupt)
+def _is_waited_for(draft: Draft, call_id: str) -> bool:
+    call = draft.call(call_id)
+    return call is not None and call.state in ASKING_STATES
+
+
+_TAKES_A_RESULT: frozenset[CallState] = frozenset({"pending", "detached", "failed"})

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from runtime.limits import Limits
 from runtime.ports import Ports
-from runtime.prepare import Limits
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
 
@@ -39,7 +39,15 @@ class Run:
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.settings.shown_text_chars, self.settings.inline_bytes)
+        settings = self.settings
+        return Limits(
+            item_chars=settings.shown_text_chars,
+            message_bytes=settings.inline_bytes,
+            thread_depth=settings.thread_depth,
+            live_children=settings.live_children,
+            live_subscriptions=settings.live_subscriptions,
+            open_threads=settings.open_threads,
+        )
 
     @property
     def remaining_s(self) -> float:

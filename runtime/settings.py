@@ -63,6 +63,9 @@ class Settings(BaseModel):
     model_thinking: Literal["off", "adaptive"] = "off"  # a fixed budget does not go with turns the runtime injects
     model_cache_points: int = Field(default=4, ge=0, le=4)
     model_stall_s: float = Field(default=120, gt=0)
+    model_window_tokens: int = Field(default=200_000, ge=1_000)
+    compaction_share: float = Field(default=0.75, gt=0, le=1)
+    compaction_life_s: int = Field(default=3_600, ge=1)
     max_tokens: int = Field(default=8_192, ge=16)
     system_prompt: str = ""
 
@@ -73,6 +76,10 @@ class Settings(BaseModel):
     completions_per_slice: int = Field(default=8, ge=1)
     completions_per_input: int = Field(default=40, ge=1)
     tokens_per_day: int = Field(default=20_000_000, ge=1)
+    thread_depth: int = Field(default=5, ge=0)
+    live_children: int = Field(default=50, ge=0)
+    live_subscriptions: int = Field(default=50, ge=0)
+    open_threads: int = Field(default=1_000, ge=0)
     patience_receives: int = Field(default=7, ge=1)
     mark_from_receive: int = Field(default=3, ge=1)
     effect_patience_receives: int = Field(default=8, ge=1)

@@ -10,16 +10,18 @@ another attempt hands over instead of answering beside it.
 
 from collections.abc import Sequence
 
-from runtime import giving_up
-from runtime.arrival import unhandled, wanted, with_payloads
+from runtime import compaction, giving_up
+from runtime.arrival import loaded, unhandled, with_payloads
 from runtime.completing import complete, with_tokens
 from runtime.draft import Draft
-from runtime.effects import effects_after, wake_message
+from runtime.effects import effects_after, effects_of_messages
 from runtime.errors import PermanentError, RetryableError
-from runtime.interpret import interpret
-from runtime.model.messages import Delivery
-from runtime.model.threads import Commit, Thread, after
+from runtime.interpret import Moment, interpret
+from runtime.model.messages import Delivery, Message
+from runtime.model.threads import Commit, Thread
+from runtime.model.after import after
 from runtime.outcome import SliceResult
+from runtime.own_messages import bounces, wake_message
 from runtime.perform import perform
 from runtime.prepare import prepare
 from runtime.run import Run
@@ -41,7 +43,7 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
     todo = unhandled(deliveries, progress)
     if not todo:
         return SliceResult.of(deliveries, progress)
-    thread = ports.history.load(thread_id, wanted(todo, progress.performed))
+    thread = loaded(thread_id, todo, progress.performed, ports.history, run.limits)
 
     case = open_case(effects_after(thread, progress.performed), todo, thread.inbox, progress.mark, run.settings)
     if case.mark is not None:
@@ -52,11 +54,14 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
         return SliceResult.of(deliveries, progress)
 
     if thread.inbox:  # another attempt was here, and may still be: never answer beside it
-        if thread.row.gave_up is None or thread.row.gave_up.wake_due_ms is None:
-            ask_again(Draft.of(thread), run)  # else its timer does, which has just been started again
         repeats = [delivery.message for delivery in todo if delivery.message.key in thread.inbox]
-        ports.receipts.write(thread_id, repeats, thread.row.head)
+        hand_over(thread, repeats, run)
         return SliceResult.of(deliveries, progress, repeats, ["handed_over"])
+    if not thread.is_open:
+        messages = [delivery.message for delivery in todo]
+        ports.queues.send_inputs(bounces(thread.row, messages))
+        ports.receipts.write(thread_id, messages, thread.row.head)
+        return SliceResult.of(deliveries, progress, messages, ["thread_closed"] * len(messages))
 
     messages = [with_payloads(delivery.message, ports.payloads) for delivery in case.deliveries]
     draft = prepare(thread, messages, ports.clock.now_ms(), run.limits)
@@ -64,6 +69,7 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
         thread = settle(giving_up.withhold(draft, giving_up.DIED, run), thread, run)
     else:
         thread = answer(draft, run)
+    perform(effects_of_messages(thread, messages), thread.row, run)  # those that leave no row
     ports.receipts.write(thread_id, messages, thread.row.head)
     result = SliceResult.of(deliveries, progress, messages, draft.dropped)
     return result.waiting_for(thread.calls.values(), ports.clock.now_ms())
@@ -71,8 +77,9 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
 
 def answer(draft: Draft, run: Run) -> Thread:
     """(complete → commit → its effects)*, while the tail asks and budget and time remain."""
+    clock, settings = run.ports.clock, run.settings
     offer = run.environment.offers.of(draft.thread.row, run.ports, run.counted) if draft.asks else None
-    for _ in range(run.settings.completions_per_slice):
+    for _ in range(settings.completions_per_slice):
         if offer is None or not draft.asks or not run.may_complete:
             break
         if budget := giving_up.budget_used_up(draft, run):
@@ -80,11 +87,13 @@ def answer(draft: Draft, run: Run) -> Thread:
         try:
             completion = complete(draft, offer, run)
         except (PermanentError, RetryableError) as failure:
-            return settle(giving_up.give_up(draft, failure, run), draft.thread, run)
-        turn = interpret(with_tokens(draft, completion, run), completion, offer, run.ports.clock.now_ms())
-        draft = Draft.of(settle(turn.commit(run.ports.clock.fresh_id()), draft.thread, run))
+            return settle(giving_up.go_on_without(draft, failure, run), draft.thread, run)
+        moment = Moment(clock.now_ms(), run.limits)
+        turn = interpret(with_tokens(draft, completion, run), completion, offer, moment)
+        turn = compaction.begun_if_due(turn, completion.usage, moment.now_ms, settings)
+        draft = Draft.of(settle(turn.commit(clock.fresh_id()), draft.thread, run))
     if draft.changes_history or (draft.asks and draft.consumed):
-        draft = Draft.of(settle(draft.commit(run.ports.clock.fresh_id()), draft.thread, run))
+        draft = Draft.of(settle(draft.commit(clock.fresh_id()), draft.thread, run))
     ask_again(draft, run)
     return draft.thread
 
@@ -99,10 +108,18 @@ def settle(commit: Commit, thread: Thread, run: Run) -> Thread:
     return committed
 
 
+def hand_over(thread: Thread, repeats: Sequence[Message], run: Run) -> None:
+    """Finish messages that an attempt which died, or still lives, has consumed; the answer is left to a wake."""
+    perform(effects_of_messages(thread, repeats), thread.row, run)
+    if thread.is_open and (thread.row.gave_up is None or thread.row.gave_up.wake_due_ms is None):
+        ask_again(Draft.of(thread), run)  # else its timer does, which has just been started again
+    run.ports.receipts.write(thread.row.thread_id, repeats, thread.row.head)
+
+
 def ask_again(draft: Draft, run: Run) -> None:
     """Wake the thread by a message to itself if its tail still asks.
 
     The wake carries the version of the newest commit: named after an older one, its receipt would swallow it.
     """
     if draft.asks:
-        run.ports.queues.send_inputs([wake_message(draft.thread.row)])
+        run.ports.queues.send_inputs([wake_message(draft.thread_id, draft.thread.row.version)])

@@ -7,6 +7,11 @@ from runtime.model.entries import JsonObject
 
 CallState = Literal["pending", "answered", "detached", "subscribed", "failed", "cancelled", "ended"]
 LIVE_STATES: frozenset[CallState] = frozenset({"pending", "detached", "subscribed"})
+# Of a call in one of these, something is still to come while its thread does something else.
+RUNNING_STATES: frozenset[CallState] = frozenset({"detached", "subscribed"})
+
+# A call in one of these may still ask its user for something: a subscription as well, when its login runs out.
+ASKING_STATES: frozenset[CallState] = frozenset({"pending", "detached", "failed", "subscribed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +47,7 @@ class Call:
     due_ms: int | None = None
     turn_start: int | None = None
     user_id: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE_STATES

@@ -65,8 +65,8 @@ class CancelledCall:
     toolset: str
 
 
-# What a tool of the runtime's own did beside its answer, kept with the answer so that it can be done again. The fields
-# tell them apart where they are stored, so no two of them may require the same ones.
+# What is to be done beside a result, kept with the result so that it can be done again. Where they are stored, their
+# fields tell them apart: no two of them may require the same ones.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,10 @@ class Spawned:
 
 @dataclass(frozen=True, slots=True)
 class ToldChild:
-    """A child is sent a message."""
+    """A child is sent a message; `spawn_call_id` is the call that began it."""
 
     told_id: str
+    spawn_call_id: str
     message: str
 
 
@@ -99,7 +100,14 @@ class Closed:
     last_report: str
 
 
-Deed = Spawned | ToldChild | Reported | Closed
+@dataclass(frozen=True, slots=True)
+class StoppedTimer:
+    """A timer of a call is not needed any more."""
+
+    timed_call_id: str
+
+
+Deed = Spawned | ToldChild | Reported | Closed | StoppedTimer
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,7 @@ class Event:
     status: Literal["success", "error"] = "success"
     origin: Origin | None = None
     display_as: str | None = None
+    cancelled: CancelledCall | None = None
     kind: Literal["event"] = "event"
 
 

@@ -186,13 +186,12 @@ class Thread:
         """Whether neither the thread nor an ancestor of it has closed."""
         return not self.row.closed and self.family.ancestors_open
 
-    @property
-    def visible(self) -> tuple[Entry, ...]:
-        """The entries that the model is shown, behind the summary."""
-        if self.row.summary is None or not self.entries:
-            return self.entries
-        hidden = max(0, self.row.summary.up_to - self.entries[0].position + 1)
-        return self.entries[hidden:]
+
+def behind(summary: SummaryRef | None, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return those of these dense entries that the summary does not stand for."""
+    if summary is None or not entries:
+        return entries
+    return entries[max(0, summary.up_to - entries[0].position + 1) :]
 
 
 @dataclass(frozen=True, slots=True)

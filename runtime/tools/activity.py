@@ -1,38 +1,58 @@
-"""What the agent has going on, and ending some of it: `list_activity`, `cancel_tool_call`."""
+"""What the agent has going on, and ending some of it: `list_activity`, `cancel_tool_call`, `cancel_subscription`."""
 
 import json
-from dataclasses import replace
 
 from runtime import phrases
 from runtime.draft import Draft
 from runtime.items import shown_text
-from runtime.model.calls import Call
-from runtime.model.entries import CancelledCall, JsonObject
+from runtime.model.calls import Call, CallState
+from runtime.model.entries import CancelledCall
 from runtime.model.turns import ToolSpec
-from runtime.tools.offer import Answer, Builtin
+from runtime.tools.offer import Answer, Asked, Builtin
 
 _LISTED_CHARS = 20_000
 
 
-def _list_activity(draft: Draft, _arguments: JsonObject) -> Answer:
-    running = [_described(call) for call in _live(draft) if call.state == "detached"]
-    if not running:
-        return Answer("Nothing is running for you.")
-    listed = json.dumps({"running_tool_calls": running}, ensure_ascii=False)
-    return Answer(shown_text(listed, _LISTED_CHARS))
+def _list_activity(asked: Asked) -> Answer:
+    draft = asked.draft
+    activity = {
+        "running_tool_calls": [_described(call) for call in _in_state(draft, "detached")],
+        "subscriptions": [_described(call) for call in _in_state(draft, "subscribed")],
+        "open_threads": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
+    }
+    listed = {name: items for name, items in activity.items() if items}
+    if not listed:
+        return Answer(draft, "Nothing is running for you.")
+    return Answer(draft, shown_text(json.dumps(listed, ensure_ascii=False), _LISTED_CHARS))
 
 
-def _cancel_tool_call(draft: Draft, arguments: JsonObject) -> Answer:
-    call = draft.call(str(arguments["tool_call_id"]))
+def _cancel_tool_call(asked: Asked) -> Answer:
+    call = asked.draft.call(str(asked.arguments["tool_call_id"]))
     if call is None or call.state != "detached":
-        running = ", ".join(call.call_id for call in _live(draft) if call.state == "detached") or "none"
-        return Answer(f"Error: this is not a call of yours that is still running. Those are: {running}.")
+        return Answer(asked.draft, f"Error: this is not a call of yours that is still running. {_those(asked, 'detached')}")
+    return _ended(asked, call, "cancelled", phrases.CANCEL_ACCEPTED)
+
+
+def _cancel_subscription(asked: Asked) -> Answer:
+    call = asked.draft.call(str(asked.arguments["tool_call_id"]))
+    if call is None or call.state != "subscribed":
+        return Answer(asked.draft, f"Error: this is not a live subscription of yours. {_those(asked, 'subscribed')}")
+    return _ended(asked, call, "ended", phrases.SUBSCRIPTION_ENDED)
+
+
+def _ended(asked: Asked, call: Call, state: CallState, text: str) -> Answer:
     cancelled = CancelledCall(call.call_id, call.target.toolset or "")
-    return Answer(phrases.CANCEL_ACCEPTED, changed=(replace(call, state="cancelled"),), cancelled=cancelled)
+    return Answer(asked.draft.with_call(call, state), text, cancelled=cancelled)
 
 
-def _live(draft: Draft) -> list[Call]:
-    return sorted(draft.all_calls().values(), key=lambda call: call.position)
+def _those(asked: Asked, state: CallState) -> str:
+    ids = ", ".join(call.call_id for call in _in_state(asked.draft, state)) or "none"
+    return f"Those are: {ids}."
+
+
+def _in_state(draft: Draft, state: CallState) -> list[Call]:
+    calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
+    return [call for call in calls if call.state == state]
 
 
 def _described(call: Call) -> dict[str, object]:
@@ -42,7 +62,7 @@ def _described(call: Call) -> dict[str, object]:
 LIST_ACTIVITY = Builtin(
     ToolSpec(
         "list_activity",
-        "List what is still going on for you: tool calls whose results are yet to come.",
+        "List what is still going on for you: tool calls whose results are yet to come, subscriptions, open threads.",
         {"type": "object", "properties": {}},
     ),
     run=_list_activity,
@@ -58,4 +78,16 @@ CANCEL_TOOL_CALL = Builtin(
         },
     ),
     run=_cancel_tool_call,
+)
+CANCEL_SUBSCRIPTION = Builtin(
+    ToolSpec(
+        "cancel_subscription",
+        "End a subscription of yours. No event of it will arrive any more.",
+        {
+            "type": "object",
+            "properties": {"tool_call_id": {"type": "string", "description": "The id, as list_activity gives it."}},
+            "required": ["tool_call_id"],
+        },
+    ),
+    run=_cancel_subscription,
 )

@@ -1,7 +1,17 @@
 """The built-in tools, in the order they are offered."""
 
-from runtime.tools.activity import CANCEL_TOOL_CALL, LIST_ACTIVITY
+from runtime.tools.activity import CANCEL_SUBSCRIPTION, CANCEL_TOOL_CALL, LIST_ACTIVITY
 from runtime.tools.offer import Builtin
 from runtime.tools.sleeping import SLEEP_UNTIL_EVENT_OR_INPUT
+from runtime.tools.threads import CLOSE_THREAD, REPORT_TO_PARENT, SEND_MESSAGE_TO_CHILD, SPAWN_THREAD
 
-BUILTINS: tuple[Builtin, ...] = (CANCEL_TOOL_CALL, LIST_ACTIVITY, SLEEP_UNTIL_EVENT_OR_INPUT)
+BUILTINS: tuple[Builtin, ...] = (
+    SPAWN_THREAD,
+    REPORT_TO_PARENT,
+    CLOSE_THREAD,
+    SEND_MESSAGE_TO_CHILD,
+    CANCEL_SUBSCRIPTION,
+    CANCEL_TOOL_CALL,
+    LIST_ACTIVITY,
+    SLEEP_UNTIL_EVENT_OR_INPUT,
+)

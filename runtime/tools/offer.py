@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runtime.draft import Draft
-from runtime.model.calls import Call, CallTarget
-from runtime.model.entries import CancelledCall, JsonObject
+from runtime.limits import Limits
+from runtime.model.calls import CallTarget
+from runtime.model.entries import CancelledCall, Deed, JsonObject, ToolCall
 from runtime.model.toolsets import Toolset
 from runtime.model.turns import ToolSpec
 from runtime.tools.schemas import ArgumentChecker
@@ -29,11 +30,26 @@ RESERVED_NAMES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a synchronous tool answers, and the calls it changed."""
+class Asked:
+    """A call of a synchronous tool. It stands at the draft's tail; `arguments` fit the tool's schema."""
 
+    draft: Draft
+    call: ToolCall
+    now_ms: int
+    limits: Limits
+
+    @property
+    def arguments(self) -> JsonObject:
+        return self.call.arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a synchronous tool answers, the draft with what it changed, and what is to be done when that is stored."""
+
+    draft: Draft
     text: str
-    changed: tuple[Call, ...] = ()
+    deed: Deed | None = None
     cancelled: CancelledCall | None = None
 
     @property
@@ -41,7 +57,7 @@ class Answer:
         return self.text.startswith("Error: ")
 
 
-SynchronousTool = Callable[[Draft, JsonObject], Answer]
+SynchronousTool = Callable[[Asked], Answer]
 
 
 @dataclass(frozen=True, slots=True)

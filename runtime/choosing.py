@@ -1,0 +1,63 @@
+"""What a tool lets its user choose: kept before it is shown, and open until the tool has been told what was chosen."""
+
+from collections.abc import Sequence
+
+from runtime import calling
+from runtime.errors import HandOverFailed, RetryableError
+from runtime.model.choices import Choice
+from runtime.model.outputs import Output
+from runtime.model.threads import ThreadRow
+from runtime.outputs import error_output, output_of_message
+from runtime.run import Run
+
+
+def offer(choice: Choice, shown: Output, run: Run) -> None:
+    """Keep the choice, then show it: an answer may come at once."""
+    run.ports.choices.put(choice)
+    run.ports.queues.send_outputs([shown])
+
+
+def take(choice_id: str, selected: int, message_id: str, row: ThreadRow, run: Run) -> None:
+    """Tell the tool server what was chosen, then everybody that it is chosen, then keep that it is: in this order.
+
+    Whoever dies between two of these is repeated, under the same names. What is out of range is the default; what was
+    chosen before stays. A server that cannot be told leaves the choice open, and whoever waits is told.
+
+    Raises:
+        RetryableError: it could not be tried, or the server may be reached by another attempt.
+    """
+    choice = run.ports.choices.get(row.thread_id, choice_id)
+    if choice is None or choice.completed:
+        run.counted.append("answer_to_no_open_choice")
+        return
+    taken = selected if 0 <= selected < len(choice.choices) else choice.default
+    try:
+        calling.answer_choice(choice, taken, message_id, run)
+    except HandOverFailed as failure:
+        _stays_open(message_id, failure.reason, row, run)
+        return
+    except RetryableError:
+        if run.receive_count < run.settings.effect_patience_receives:
+            raise
+        _stays_open(message_id, "the tool server could not be told, again and again", row, run)
+        return
+    _complete(choice, taken, row, run)
+
+
+def complete_choices_of(call_ids: Sequence[str], row: ThreadRow, run: Run) -> None:
+    """Take back what calls that nobody waits for any more have asked their user."""
+    for call_id in call_ids:
+        for choice in run.ports.choices.of_call(row.thread_id, call_id):
+            _complete(choice, None, row, run)
+
+
+def _complete(choice: Choice, taken: int | None, row: ThreadRow, run: Run) -> None:
+    fields = {"choice_id": choice.choice_id}
+    run.ports.queues.send_outputs([output_of_message(row, choice.choice_id, "user_choice_complete", fields)])
+    run.ports.choices.complete(row.thread_id, choice.choice_id, taken)
+
+
+def _stays_open(message_id: str, reason: str, row: ThreadRow, run: Run) -> None:
+    run.counted.append("choice_not_handed_over")
+    text = f"Your choice could not be passed on: {reason}. It is still open."
+    run.ports.queues.send_outputs([error_output(row, message_id, "choice_not_handed_over", text)])

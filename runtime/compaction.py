@@ -1,0 +1,148 @@
+"""A history that outgrows the model's window: a thread of its own writes a summary, while this one goes on.
+
+The summary stands for everything up to a position and is shown instead of it. What is behind stays as it is, and what
+still asks for an answer is never summarised. Pure.
+"""
+
+import json
+from dataclasses import replace
+
+from runtime import births, phrases
+from runtime.draft import Draft
+from runtime.model.calls import Call
+from runtime.model.entries import AssistantText, Entry, Event, ToolCall, ToolResult, Usage, UserText
+from runtime.model.messages import CompactionContent
+from runtime.model.threads import Compaction, Summary, SummaryRef
+from runtime.settings import Settings
+
+_USER_TURNS_KEPT = 2
+# A summary of less than this share of what is visible is not worth its tokens, unless there is no other.
+_LEAST_SHARE = 0.5
+_CALLS_REFUSED = 2
+
+
+def begun_if_due(draft: Draft, usage: Usage, now_ms: int, settings: Settings) -> Draft:
+    """Return the draft with a compaction begun, if the last completion read more than its share of the window."""
+    compaction = draft.row.compaction
+    if compaction is not None and compaction.failed:  # it did not come to the worst
+        draft = replace(draft, row=replace(draft.row, compaction=None))
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    due = read > settings.model_window_tokens * settings.compaction_share
+    if not due or is_compaction(draft) or draft.row.closed or _is_in_flight(draft, now_ms, settings):
+        return draft
+    return _begun(draft, now_ms) or draft
+
+
+def instead_of_answering(draft: Draft, now_ms: int, settings: Settings) -> Draft | None:
+    """Return the draft of a request that is too long: its compaction, once complete, goes on with it by itself.
+
+    None if that cannot help: there is nothing to summarise, or summarising has just failed.
+    """
+    if _is_in_flight(draft, now_ms, settings):
+        return draft
+    compaction = draft.row.compaction
+    if is_compaction(draft) or (compaction is not None and compaction.failed):
+        return None
+    return _begun(draft, now_ms)
+
+
+def is_compaction(draft: Draft) -> bool:
+    return draft.row.birth.kind == "compaction"
+
+
+def _is_in_flight(draft: Draft, now_ms: int, settings: Settings) -> bool:
+    mark = draft.row.compaction
+    return mark is not None and not mark.failed and now_ms - mark.since_ms < settings.compaction_life_s * 1000
+
+
+def _begun(draft: Draft, now_ms: int) -> Draft | None:
+    position = cut_off(draft.visible_entries())
+    if position is None:
+        return None
+    new = births.compaction_thread(draft, position, now_ms)
+    row = replace(draft.row, compaction=Compaction(new.row.thread_id, position, now_ms))
+    return replace(draft, row=row).with_thread(new)
+
+
+def cut_off(entries: tuple[Entry, ...]) -> int | None:
+    """Return up to where these entries may be summarised, or None: two user turns back where that is worth it.
+
+    Only behind something that was answered: the end of a turn, or a result that the model has gone on from.
+    """
+    ends = [index for index, entry in enumerate(entries) if _is_answered(entries, index, entry)]
+    if not ends:
+        return None
+    users_behind = _counted_behind(entries)
+    kept = [index for index in ends if users_behind[index] >= _USER_TURNS_KEPT]
+    if kept and kept[-1] + 1 >= len(entries) * _LEAST_SHARE:
+        return entries[kept[-1]].position
+    return entries[ends[-1 - min(_USER_TURNS_KEPT, len(ends) - 1)]].position
+
+
+def _is_answered(entries: tuple[Entry, ...], index: int, entry: Entry) -> bool:
+    if isinstance(entry.body, AssistantText):
+        return entry.body.finish is not None
+    followed_by_model = index + 1 < len(entries) and not entries[index + 1].asks
+    return entry.asks and followed_by_model and not isinstance(entry.body, UserText)
+
+
+def _counted_behind(entries: tuple[Entry, ...]) -> list[int]:
+    """Return, for each entry, how many texts of users stand behind it."""
+    counts, behind = [0] * len(entries), 0
+    for index in range(len(entries) - 1, -1, -1):
+        counts[index] = behind
+        behind += isinstance(entries[index].body, UserText)
+    return counts
+
+
+def ended(draft: Draft, content: CompactionContent) -> Draft:
+    """Take the end of a compaction: its summary comes into use, or it has failed."""
+    mark = draft.row.compaction
+    if mark is None or mark.thread_id != content.compaction_id:
+        return draft.drop("compaction_of_another_time")
+    summary = draft.thread.summaries.get(content.compaction_id)
+    if summary is None:
+        return replace(draft, row=replace(draft.row, compaction=replace(mark, failed=True)))
+    row = replace(draft.row, compaction=None, summary=summary.ref)
+    return replace(draft, row=row, frozen_state=_state(draft))
+
+
+def _state(draft: Draft) -> str:
+    """Return what is going on now. Frozen into the summary: later changes show in later entries, and the cache stays."""
+    calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
+    state = {
+        "thread_id": draft.thread_id,
+        "stack": births.stack_of(draft.row),
+        "task": draft.row.birth.task or None,
+        "user_id": draft.row.person.user_id,
+        "live_subscriptions": [_described(call) for call in calls if call.state == "subscribed"],
+        "running_tool_calls": [_described(call) for call in calls if call.state == "detached"],
+        "open_children": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
+    }
+    return json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False)
+
+
+def _described(call: Call) -> dict[str, object]:
+    return {"tool_call_id": call.call_id, "tool": call.name, "arguments": call.arguments}
+
+
+def takes_no_more_calls(draft: Draft) -> bool:
+    """Whether a compaction has called tools so often, which it may not, that its text so far is taken."""
+    calls = sum(isinstance(entry.body, ToolCall) for entry in draft.own_entries())
+    return is_compaction(draft) and calls >= _CALLS_REFUSED
+
+
+def written(draft: Draft) -> Draft:
+    """Return the draft of a compaction whose turn has ended: its text is the summary, and it closes."""
+    texts = [entry.body.text for entry in draft.own_entries() if isinstance(entry.body, AssistantText)]
+    text = "\n\n".join(text for text in texts if text.strip())
+    ref = SummaryRef(draft.thread_id, draft.row.birth.inherited)
+    return replace(draft.closed(), summary=Summary(ref, text) if text else None)
+
+
+def introduced(summary: Summary) -> str:
+    """Return the summary as the model is shown it."""
+    state = f"\n\n{phrases.STATE_AT_SUMMARY}\n{summary.state}" if summary.state else ""
+    return f"{phrases.SUMMARY_BEGINS}\n\n{summary.text}{state}"
+
+

@@ -1,0 +1,56 @@
+"""What the end of a turn means for a thread that has a parent. Pure.
+
+Nobody sees what a child writes, so a child that stops without a word would leave its parent waiting: it is asked once
+whether to report or to close, and then its text is the report. A thread that was made for one event is over when its
+turn is, unless something still runs for it. A compaction is over with its text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from runtime import compaction, phrases
+from runtime.draft import Draft
+from runtime.model.entries import AssistantText, Entry, Reported, ToolResult, UserText
+
+
+def ended_turn(draft: Draft, now_ms: int) -> Draft:
+    """Return the draft behind whose last entry, a text that ends a turn, comes what its kind of thread needs."""
+    match draft.row.birth.kind:
+        case "root":
+            return draft
+        case "compaction":
+            return compaction.written(draft)
+        case "event":
+            return _marked(draft.closed(), closes=True) if draft.nothing_runs else draft
+        case "spawned":
+            return _asked_or_reported(draft, now_ms)
+
+
+def _asked_or_reported(draft: Draft, now_ms: int) -> Draft:
+    since = list(_since_input(draft))
+    if any(_reports(entry) for entry in since):
+        return draft
+    if any(isinstance(entry.body, UserText) and entry.body.cause is None for entry in since):
+        return _marked(draft, reports=True)
+    return draft.append(UserText(phrases.REPORT_OR_CLOSE), now_ms)
+
+
+def _since_input(draft: Draft) -> Iterator[Entry]:
+    """Yield the own entries since something last came from outside, newest first."""
+    own = draft.own_entries()
+    for entry in reversed(own[1:] if own and own[0].position == draft.row.birth.inherited + 1 else own):
+        if getattr(entry.body, "cause", None) is not None:
+            return
+        yield entry
+
+
+def _reports(entry: Entry) -> bool:
+    body = entry.body
+    return isinstance(body, ToolResult) and isinstance(body.deed, Reported)
+
+
+def _marked(draft: Draft, *, reports: bool = False, closes: bool = False) -> Draft:
+    last = draft.entries[-1]
+    assert isinstance(last.body, AssistantText)
+    body = replace(last.body, reports=reports, closes=closes)
+    return replace(draft, entries=(*draft.entries[:-1], replace(last, body=body)))
