@@ -17,8 +17,9 @@ from runtime.draft import Draft
 from runtime.effects import effects_after, wake_message
 from runtime.errors import PermanentError, RetryableError
 from runtime.interpret import interpret
+from runtime.model.after import after
 from runtime.model.messages import Delivery
-from runtime.model.threads import Commit, Thread, after
+from runtime.model.threads import Commit, Thread
 from runtime.outcome import SliceResult
 from runtime.perform import perform
 from runtime.prepare import prepare
