@@ -1,7 +1,7 @@
 """A thread as one load found it, and what a commit may add to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from runtime.model.calls import Call
@@ -38,6 +38,12 @@ class TokensOfDay:
 
     day: str = ""
     used: int = 0
+
+    def plus(self, more: "TokensOfDay") -> "TokensOfDay":
+        """Return the sum for the newer of the two days: what was used on an older one no longer counts."""
+        if more.day == self.day:
+            return TokensOfDay(self.day, self.used + more.used)
+        return max(self, more, key=lambda each: each.day)
 
 
 ThreadKind = Literal["root", "spawned", "event", "compaction"]
@@ -122,6 +128,11 @@ class ThreadRow:
     summary: SummaryRef | None = None
     compaction: Compaction | None = None
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is a child to its parent and one of the open threads beside the root: compactions are not."""
+        return self.birth.kind in ("spawned", "event")
+
     def owner_of(self, position: int) -> str:
         """Return the thread whose own entry stands at this position: this one, or an ancestor."""
         return next((part.thread_id for part in self.birth.lineage if position <= part.up_to), self.thread_id)
@@ -141,6 +152,16 @@ class Wanted:
     performed: int
     entries: Literal["visible", "owed"] = "visible"
     summary_ids: tuple[str, ...] = ()
+
+    def reaches_beyond(self, row: ThreadRow) -> bool:
+        """Whether a load has to look beyond the thread's own rows: at ancestors, children, the tree, or summaries."""
+        return bool(row.birth.lineage or row.has_family or row.summary or self.summary_ids)
+
+    def first_own(self, row: ThreadRow) -> int:
+        """Return the position behind which the thread's own entries are wanted."""
+        if self.entries == "owed":
+            return self.performed
+        return min(self.performed, row.summary.up_to if row.summary else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +239,10 @@ class Commit:
     `row` is the whole thread row as it will be (its `version` is the expected one + 1); `entries` follow the old
     head densely; `calls` are inserted or replaced by id; `consumed` become inbox rows with the new version;
     `withheld` positions (older ones, of this thread) are marked with the code. `created` threads begin. A `row` that is
-    closed closes every open descendant and raises its version. `spent` tokens are added to the tree's. `person` goes to
-    the root where `metadata_is_new`. `summary` is what a compaction thread wrote; `frozen_state` goes to the summary
-    that `row` begins to use.
+    closed closes every open descendant and raises its version. `spent` tokens are added to the tree's, on the day of
+    the row's own `tokens`; a root's row holds them already. The person's metadata goes to the root where
+    `metadata_is_new`, and never over what was sent later. `summary` is what a compaction thread wrote; `frozen_state`
+    goes to the summary that `row` begins to use.
     """
 
     row: ThreadRow
@@ -238,22 +260,3 @@ class Commit:
     @property
     def expected_version(self) -> int:
         return self.row.version - 1
-
-
-def after(thread: Thread, commit: Commit) -> Thread:
-    """Return the thread as the acknowledged commit left it, without asking the store."""
-    marked = frozenset(commit.withheld)
-    older = (
-        tuple(
-            replace(entry, withheld=commit.withheld_code) if entry.position in marked else entry
-            for entry in thread.entries
-        )
-        if marked
-        else thread.entries
-    )
-    return Thread(
-        row=commit.row,
-        entries=older + commit.entries,
-        calls={**thread.calls, **{call.call_id: call for call in commit.calls}},
-        inbox=thread.inbox | frozenset(commit.consumed),
-    )

@@ -6,13 +6,14 @@ they require. Reading what was written gives equal values, keys in their order.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
 from runtime.errors import Misconfigured
 from runtime.model.entries import AssistantText, Body, Event, JsonObject, Reasoning, ToolCall, ToolResult, UserText
-from runtime.model.threads import GaveUp
+from runtime.model.threads import Birth, Compaction, GaveUp, ThreadKind
 from runtime.wire.faults import field_fault
 
 _BODIES: Mapping[str, type[Body]] = {
@@ -74,6 +75,39 @@ def read_gave_up(text: str) -> GaveUp:
         raise _unreadable("how a thread gave up", error) from None
 
 
+def birth_json(birth: Birth) -> bytes:
+    """Return how a thread began, without its kind: that is a column of its own."""
+    return _birth_adapter().dump_json(birth, exclude={"kind"}, exclude_defaults=True)
+
+
+def read_birth(kind: ThreadKind, text: str) -> Birth:
+    """Return what `birth_json` wrote.
+
+    Raises:
+        Misconfigured: as `read_body`.
+    """
+    try:
+        return replace(_birth_adapter().validate_json(text), kind=kind)
+    except ValidationError as error:
+        raise _unreadable("how a thread began", error) from None
+
+
+def compaction_json(compaction: Compaction) -> bytes:
+    return _compaction_adapter().dump_json(compaction, exclude_defaults=True)
+
+
+def read_compaction(text: str) -> Compaction:
+    """Return what `compaction_json` wrote.
+
+    Raises:
+        Misconfigured: as `read_body`.
+    """
+    try:
+        return _compaction_adapter().validate_json(text)
+    except ValidationError as error:
+        raise _unreadable("a compaction", error) from None
+
+
 # Adapters are made at their first use: together they cost some 40 ms, which no cold start should pay in vain.
 
 
@@ -90,6 +124,16 @@ def _object_adapter() -> TypeAdapter[JsonObject]:
 @cache
 def _gave_up_adapter() -> TypeAdapter[GaveUp]:
     return TypeAdapter(GaveUp)
+
+
+@cache
+def _birth_adapter() -> TypeAdapter[Birth]:
+    return TypeAdapter(Birth)
+
+
+@cache
+def _compaction_adapter() -> TypeAdapter[Compaction]:
+    return TypeAdapter(Compaction)
 
 
 def _unreadable(what: str, error: KeyError | ValidationError) -> Misconfigured:

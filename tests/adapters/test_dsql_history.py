@@ -13,9 +13,10 @@ from runtime.adapters.aws.dsql_history import DsqlHistory
 from runtime.adapters.aws.dsql_limits import MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES
 from runtime.adapters.memory.clock import ManualClock
 from runtime.errors import FenceLost, Misconfigured, PermanentError
+from runtime.model.after import after
 from runtime.model.entries import Entry, UserText
 from runtime.model.messages import MessageKey
-from runtime.model.threads import Commit, Thread, Wanted, after
+from runtime.model.threads import Commit, Thread, Wanted
 from scripts.offline_stack.throwaway import DsnFactory
 from tests.support.dsql import SCHEMA, connection_to, endpoint_of, history_on, migrated
 from tests.support.history_values import KEY, NOTHING_ELSE, call, commit_to, said

@@ -6,7 +6,7 @@ from typing import Protocol
 from runtime.adapters.aws.dsql_connection import DsqlConnection
 from runtime.adapters.memory.history import MemoryHistory
 from runtime.errors import OutcomeUnknown
-from runtime.model.threads import Commit, Thread, Wanted
+from runtime.model.threads import Commit, EndedThread, Thread, Wanted
 from runtime.ports import History
 from tests.support.dsql import connection_to, endpoint_of, history_on
 from tests.support.history_values import NOTHING_ELSE
@@ -47,6 +47,9 @@ class LosingReplies:
         if self._committed:
             self._history.commit(commit)
         raise OutcomeUnknown("the reply was lost")
+
+    def ended_with(self, thread_id: str) -> tuple[EndedThread, ...]:
+        return self._history.ended_with(thread_id)
 
 
 class DsqlStore:

@@ -1,9 +1,7 @@
 """What every history promises: the one in memory and the one in Aurora DSQL."""
 
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import get_args
 
@@ -11,39 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from runtime.errors import FenceLost, OutcomeUnknown, PermanentError, RuntimeProblem
+from runtime.model.after import after
 from runtime.model.calls import LIVE_STATES, CallState
 from runtime.model.entries import AssistantText, Entry, ToolCall
 from runtime.model.messages import MessageKey
-from runtime.model.threads import Commit, GaveUp, Person, Thread, ThreadRow, TokensOfDay, Wanted, after
+from runtime.model.threads import Commit, GaveUp, Person, Thread, ThreadRow, TokensOfDay, Wanted
 from runtime.ports import History
-from scripts.offline_stack.throwaway import DsnFactory
-from tests.conformance.history_stores import DsqlStore, MemoryStore, Store
-from tests.support.dsql import migrated
+from tests.conformance.history_stores import Store
 from tests.support.history_values import KEY, NOTHING_ELSE, call, commit_to, first_commits, said
-
-
-@pytest.fixture(scope="module")
-def dsn(fresh_dsn: DsnFactory) -> str:
-    return migrated(fresh_dsn())
-
-
-@pytest.fixture(params=["memory", "dsql"])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    with ExitStack() as stack:
-        if request.param == "memory":
-            yield MemoryStore()
-        else:
-            yield DsqlStore(request.getfixturevalue("dsn"), stack)
-
-
-@pytest.fixture
-def history(store: Store) -> History:
-    return store.open()
-
-
-@pytest.fixture
-def thread_id() -> str:
-    return f"thread {uuid.uuid4()} / : #"
 
 
 def test_an_unknown_thread_has_version_zero_no_entries_and_its_own_id_as_root(history: History, thread_id: str) -> None:
@@ -239,9 +212,26 @@ def test_the_thread_row_is_replaced_as_a_whole(history: History, thread_id: str)
     told = replace(giving_up.row, gave_up=GaveUp("m", "c", "t", None, None), person=Person("u", {"a": 1}, 7))
     history.commit(replace(giving_up, row=told))
     going_on = commit_to(after(empty, giving_up))
+    going_on = replace(going_on, row=replace(going_on.row, person=Person(None, {"b": 2}, 8)))
     history.commit(going_on)
 
     assert history.load(thread_id, NOTHING_ELSE).row == going_on.row
+
+
+@pytest.mark.parametrize("sent_ms", [6, 7], ids=["older", "as old"])
+def test_metadata_gives_way_only_to_what_was_sent_later(history: History, thread_id: str, sent_ms: int) -> None:
+    empty = history.load(thread_id, NOTHING_ELSE)
+    first = commit_to(empty)
+    first = replace(first, row=replace(first.row, person=Person("u", {"a": 1}, 7)))
+    history.commit(first)
+    late = commit_to(after(empty, first))
+    late = replace(late, row=replace(late.row, person=Person("w", {"b": 2}, sent_ms)))
+    history.commit(late)
+
+    loaded = history.load(thread_id, NOTHING_ELSE)
+
+    assert loaded == after(after(empty, first), late)
+    assert loaded.row.person == Person("w", {"a": 1}, 7)
 
 
 def test_a_large_value_comes_back_as_it_was(history: History, thread_id: str) -> None:

@@ -1,6 +1,7 @@
 """Values for tests of history: short ones made by hand, and random valid ones."""
 
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from hypothesis import strategies as st
@@ -24,10 +25,26 @@ from runtime.model.entries import (
     UserText,
 )
 from runtime.model.messages import MessageKey
-from runtime.model.threads import Commit, GaveUp, Person, Thread, ThreadRow, TokensOfDay, Wanted
+from runtime.model.threads import (
+    Birth,
+    Commit,
+    Compaction,
+    GaveUp,
+    Inherited,
+    NewThread,
+    Person,
+    Summary,
+    SummaryRef,
+    Thread,
+    ThreadKind,
+    ThreadRow,
+    TokensOfDay,
+    Wanted,
+)
 
 NOTHING_ELSE = Wanted(keys=(), call_ids=(), performed=0)
 KEY = MessageKey("text", "user:1")
+_numbers = count()
 
 
 def said(position: int, text: str = "hello", *, created_ms: int = 1_800_000_000_000) -> Entry:
@@ -46,9 +63,26 @@ def commit_to(thread: Thread, *entries: Entry, **others: Any) -> Commit:
         thread.row,
         head=thread.row.head + len(entries),
         version=version,
-        commit_id=f"{thread.row.thread_id}-{version}-{id(entries)}",
+        commit_id=f"{thread.row.thread_id}-{version}-{next(_numbers)}",
     )
     return Commit(**{"row": row, "entries": entries, "calls": (), "consumed": (), **others})
+
+
+def child_of(
+    parent: Thread, name: str, *entries: Entry, kind: ThreadKind = "spawned", up_to: int | None = None, **others: Any
+) -> NewThread:
+    """A thread that begins in a commit to its parent, having inherited everything up to `up_to`, else to the head."""
+    row = parent.row
+    part = Inherited(row.thread_id, row.head if up_to is None else up_to)
+    birth = Birth(kind, (*row.birth.lineage, part), f"call of {name}", f"task of {name}")
+    head = part.up_to + len(entries)
+    child_id = f"{name} of {row.thread_id}"
+    child = ThreadRow(child_id, row.root_id, head, 1, f"begin {child_id}", Person("asker"), birth=birth)
+    return NewThread(replace(child, **others), entries)
+
+
+def summary_of(writer: str, up_to: int, text: str = "so far") -> Summary:
+    return Summary(SummaryRef(writer, up_to), text)
 
 
 # Random ones. No NUL and no lone surrogates: they are replaced when anything is read from outside.
@@ -111,6 +145,16 @@ calls = st.builds(
     committed_ms=times_ms,
     provider_call_id=optional_texts,
     due_ms=st.none() | times_ms,
+    turn_start=st.none() | counts,
+    user_id=optional_texts,
+)
+compactions = st.builds(Compaction, texts, counts, times_ms, st.booleans())
+births = st.builds(
+    Birth,
+    st.sampled_from(["spawned", "event", "compaction"]),
+    st.lists(st.builds(Inherited, texts, counts), min_size=1, max_size=3).map(tuple),
+    texts,
+    texts,
 )
 
 
@@ -123,6 +167,7 @@ def first_commits(draw: st.DrawFn) -> Commit:
         for position, (body, turn, created_ms, withheld) in enumerate(drawn, start=1)
     )
     row = ThreadRow("", "", len(entries), 1, "c", draw(people), draw(days), draw(gave_ups))
+    row = replace(row, has_family=draw(st.booleans()), compaction=draw(st.none() | compactions))
     unique_calls = {each.call_id: each for each in draw(st.lists(calls, max_size=4))}
     keys = draw(st.frozensets(st.builds(MessageKey, texts, texts), max_size=4))
     return Commit(row, entries, tuple(unique_calls.values()), tuple(keys))

@@ -16,9 +16,20 @@ from runtime.model.entries import (
     Usage,
     UserText,
 )
-from runtime.model.threads import GaveUp
-from runtime.wire.rows import body_json, gave_up_json, object_json, read_body, read_gave_up, read_object
-from tests.support.history_values import bodies, gave_ups, json_objects
+from runtime.model.threads import Birth, Compaction, GaveUp, Inherited
+from runtime.wire.rows import (
+    birth_json,
+    body_json,
+    compaction_json,
+    gave_up_json,
+    object_json,
+    read_birth,
+    read_body,
+    read_compaction,
+    read_gave_up,
+    read_object,
+)
+from tests.support.history_values import births, bodies, compactions, gave_ups, json_objects
 
 
 @given(body=bodies)
@@ -37,6 +48,21 @@ def test_an_object_is_the_same_after_storing_and_loading(value: dict[str, object
 @given(gave_up=gave_ups.filter(bool))
 def test_how_a_thread_gave_up_is_the_same_after_storing_and_loading(gave_up: GaveUp) -> None:
     assert read_gave_up(gave_up_json(gave_up).decode()) == gave_up
+
+
+@given(birth=births)
+def test_how_a_thread_began_is_the_same_after_storing_and_loading(birth: Birth) -> None:
+    assert read_birth(birth.kind, birth_json(birth).decode()) == birth
+
+
+@given(compaction=compactions)
+def test_a_compaction_is_the_same_after_storing_and_loading(compaction: Compaction) -> None:
+    assert read_compaction(compaction_json(compaction).decode()) == compaction
+
+
+def test_a_birth_does_not_repeat_its_kind() -> None:
+    birth = Birth("event", (Inherited("root", 5),), "call_1", "look at it")
+    assert birth_json(birth) == (b'{"lineage":[{"thread_id":"root","up_to":5}],"call_id":"call_1","task":"look at it"}')
 
 
 def test_every_kind_of_body_has_a_form_of_its_own_that_does_not_repeat_the_kind() -> None:
@@ -85,7 +111,7 @@ def test_a_field_that_only_a_newer_version_knows_is_passed_over() -> None:
     ("kind", "text", "fault"),
     [
         ("vision", '{"text":"secret"}', "kind vision: its kind is unknown"),
-        ("user", '{"text":"secret"}', "cause is missing"),
+        ("tool_call", '{"name":"secret","arguments":{}}', "call_id is missing"),
         ("user", '{"text":["secret"],"cause":"c"}', "text is not valid"),
         ("user", "secret", "body is not valid"),
     ],
@@ -106,3 +132,7 @@ def test_objects_and_give_ups_that_cannot_be_read_are_reported_too() -> None:
         read_object("[]")
     with pytest.raises(Misconfigured, match="code is missing"):
         read_gave_up('{"message_id":"m"}')
+    with pytest.raises(Misconfigured, match="how a thread began"):
+        read_birth("event", '{"lineage":[{}]}')
+    with pytest.raises(Misconfigured, match="a compaction"):
+        read_compaction("{}")

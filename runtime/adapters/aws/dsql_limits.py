@@ -21,7 +21,7 @@ def require_storable(commit: Commit, statements: Iterable[Statement]) -> None:
     Raises:
         PermanentError: it does not; the message is fit to be shown to a model.
     """
-    rows = 1 + len(commit.entries) + len(commit.calls) + len(commit.consumed) + len(commit.withheld)
+    rows = _rows_of(commit)
     if rows > MAX_ROWS:
         raise PermanentError(f"too much at once: {rows:,} rows, and at most {MAX_ROWS:,} can be stored together")
     sizes = [size_bytes(text) for statement in statements for text in _texts(statement.values)]
@@ -35,6 +35,15 @@ def require_storable(commit: Commit, statements: Iterable[Statement]) -> None:
     for key in commit.consumed:
         if size_bytes(commit.row.thread_id) + size_bytes(key.type) + size_bytes(key.message_id) > MAX_KEY_BYTES:
             raise PermanentError(f"the id of a message is too long, its key may have {MAX_KEY_BYTES:,} bytes")
+
+
+def _rows_of(commit: Commit) -> int:
+    """Count what is written, without the threads that a closing closes: how many those are, the budgets decide."""
+    own = 1 + len(commit.entries) + len(commit.calls) + len(commit.consumed) + len(commit.withheld)
+    begun = sum(1 + len(new.entries) + len(new.calls) for new in commit.created)
+    summaries = (commit.summary is not None) + (commit.frozen_state is not None)
+    tree = bool(commit.spent or commit.created or commit.row.closed) + commit.metadata_is_new
+    return own + begun + summaries + tree
 
 
 def size_bytes(text: str) -> int:

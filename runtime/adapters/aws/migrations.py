@@ -73,6 +73,40 @@ MIGRATIONS = (
     )
     """,
     "CREATE INDEX ASYNC IF NOT EXISTS calls_by_state ON {schema}.calls (thread_id, state)",
+    # Threads with families. NULL means what a row of before them was: an open root without children or summary.
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS kind text",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS parent_id text",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS birth text",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS is_open boolean",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS closed_by text",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS has_family boolean",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS summary_id text",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS summary_up_to bigint",
+    "ALTER TABLE {schema}.threads ADD COLUMN IF NOT EXISTS compaction text",
+    "ALTER TABLE {schema}.calls ADD COLUMN IF NOT EXISTS turn_start bigint",
+    "ALTER TABLE {schema}.calls ADD COLUMN IF NOT EXISTS user_id text",
+    """
+    CREATE TABLE IF NOT EXISTS {schema}.summaries (
+        summary_id text PRIMARY KEY,
+        thread_id text NOT NULL,
+        up_to bigint NOT NULL,
+        text text NOT NULL,
+        state text
+    )
+    """,
+    # Several rows for each tree, or all its threads would wait for one.
+    """
+    CREATE TABLE IF NOT EXISTS {schema}.trees (
+        root_id text,
+        bucket bigint,
+        day text NOT NULL,
+        tokens bigint NOT NULL,
+        open_threads bigint NOT NULL,
+        PRIMARY KEY (root_id, bucket)
+    )
+    """,
+    "CREATE INDEX ASYNC IF NOT EXISTS threads_by_parent ON {schema}.threads (parent_id, is_open)",
+    "CREATE INDEX ASYNC IF NOT EXISTS threads_by_closing ON {schema}.threads (closed_by)",
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -102,6 +136,7 @@ _RIGHTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {role}",
     "GRANT SELECT ON {schema}.schema_version TO {role}",
     "GRANT SELECT, INSERT, UPDATE ON {schema}.threads, {schema}.entries, {schema}.calls TO {role}",
+    "GRANT SELECT, INSERT, UPDATE ON {schema}.summaries, {schema}.trees TO {role}",
     "GRANT SELECT, INSERT ON {schema}.inbox TO {role}",
 )
 _FIND_ROLE = "SELECT 1 FROM pg_roles WHERE rolname = %s"

@@ -1,0 +1,53 @@
+"""What a commit makes of a thread: the stores do it, and whoever was told that it happened knows without asking."""
+
+from dataclasses import replace
+
+from runtime.model.threads import Child, Commit, Family, Summary, Thread, ThreadRow, TokensOfDay
+
+
+def after(thread: Thread, commit: Commit) -> Thread:
+    """Return the thread as the acknowledged commit left it, without asking the store.
+
+    `open_threads` stays too high where a closing closed threads below its children, which were not loaded.
+    """
+    marked = frozenset(commit.withheld)
+    older = (
+        replace(entry, withheld=commit.withheld_code) if entry.position in marked else entry for entry in thread.entries
+    )
+    return Thread(
+        row=row_after(thread.row, commit),
+        entries=(*older, *commit.entries),
+        calls={**thread.calls, **{call.call_id: call for call in commit.calls}},
+        inbox=thread.inbox | frozenset(commit.consumed),
+        family=_family_after(thread, commit),
+        summary=_summary_after(thread, commit),
+        summaries=thread.summaries,
+    )
+
+
+def row_after(row: ThreadRow, commit: Commit) -> ThreadRow:
+    """Return the row the commit leaves: its own, but metadata gives way only to what was sent later."""
+    person = commit.row.person
+    if row.version > 0 and person.metadata_sent_ms <= row.person.metadata_sent_ms:
+        person = replace(person, metadata=row.person.metadata, metadata_sent_ms=row.person.metadata_sent_ms)
+    return replace(commit.row, person=person)
+
+
+def _family_after(thread: Thread, commit: Commit) -> Family:
+    family = thread.family
+    begun = tuple(Child(new.row.thread_id, new.row.birth) for new in commit.created if new.row.counts)
+    children = tuple(sorted((*family.children, *begun), key=lambda child: child.thread_id))
+    tokens, open_threads = family.tokens, family.open_threads + len(begun)
+    if commit.row.birth.lineage and commit.spent:
+        tokens = tokens.plus(TokensOfDay(commit.row.tokens.day, commit.spent))
+    if commit.row.closed and not thread.row.closed:
+        children, open_threads = (), open_threads - len(children) - commit.row.counts
+    return replace(family, children=children, tokens=tokens, open_threads=open_threads)
+
+
+def _summary_after(thread: Thread, commit: Commit) -> Summary | None:
+    ref = commit.row.summary
+    if ref is None or ref == thread.row.summary:
+        return thread.summary
+    begun = thread.summaries.get(ref.summary_id)
+    return replace(begun, state=commit.frozen_state) if begun is not None and begun.state is None else begun
