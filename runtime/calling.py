@@ -100,7 +100,7 @@ def notices_of_closed(thread_ids: Sequence[str], run: Run) -> list[Notice]:
         for thread_id in thread_ids
         for server in run.settings.tool_servers
     ]
-    run.counted += ["notice_skipped"] * len(told[_MOST_NOTICES:])
+    run.counted.extend(["notice_skipped"] * len(told[_MOST_NOTICES:]))
     return told[:_MOST_NOTICES]
 
 

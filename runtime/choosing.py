@@ -3,43 +3,47 @@
 from collections.abc import Sequence
 
 from runtime import calling
+from runtime.effects import OfferChoice, TakeChoice
 from runtime.errors import HandOverFailed, RetryableError
 from runtime.model.choices import Choice
-from runtime.model.outputs import Output
 from runtime.model.threads import ThreadRow
 from runtime.outputs import error_output, output_of_message
 from runtime.run import Run
 
 
-def offer(choice: Choice, shown: Output, run: Run) -> None:
-    """Keep the choice, then show it: an answer may come at once."""
-    run.ports.choices.put(choice)
-    run.ports.queues.send_outputs([shown])
+def perform(effect: OfferChoice | TakeChoice, row: ThreadRow, run: Run) -> None:
+    """Do what the effect says.
+
+    Raises:
+        RetryableError: it is not done, or not all of it; doing it again is harmless.
+    """
+    if isinstance(effect, TakeChoice):
+        _take(effect, row, run)
+        return
+    run.ports.choices.put(effect.choice)  # before it is shown: an answer may come at once
+    run.ports.queues.send_outputs([effect.shown])
 
 
-def take(choice_id: str, selected: int, message_id: str, row: ThreadRow, run: Run) -> None:
+def _take(effect: TakeChoice, row: ThreadRow, run: Run) -> None:
     """Tell the tool server what was chosen, then everybody that it is chosen, then keep that it is: in this order.
 
     Whoever dies between two of these is repeated, under the same names. What is out of range is the default; what was
     chosen before stays. A server that cannot be told leaves the choice open, and whoever waits is told.
-
-    Raises:
-        RetryableError: it could not be tried, or the server may be reached by another attempt.
     """
-    choice = run.ports.choices.get(row.thread_id, choice_id)
+    choice = run.ports.choices.get(row.thread_id, effect.choice_id)
     if choice is None or choice.completed:
         run.counted.append("answer_to_no_open_choice")
         return
-    taken = selected if 0 <= selected < len(choice.choices) else choice.default
+    taken = effect.selected if 0 <= effect.selected < len(choice.choices) else choice.default
     try:
-        calling.answer_choice(choice, taken, message_id, run)
+        calling.answer_choice(choice, taken, effect.message_id, run)
     except HandOverFailed as failure:
-        _stays_open(message_id, failure.reason, row, run)
+        _stays_open(effect.message_id, failure.reason, row, run)
         return
     except RetryableError:
         if run.receive_count < run.settings.effect_patience_receives:
             raise
-        _stays_open(message_id, "the tool server could not be told, again and again", row, run)
+        _stays_open(effect.message_id, "the tool server could not be told, again and again", row, run)
         return
     _complete(choice, taken, row, run)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from runtime import births, phrases
 from runtime.draft import Draft
 from runtime.model.calls import Call
-from runtime.model.entries import AssistantText, Entry, Event, ToolCall, ToolResult, Usage, UserText
+from runtime.model.entries import AssistantText, Entry, ToolCall, Usage, UserText
 from runtime.model.messages import CompactionContent
 from runtime.model.threads import Compaction, Summary, SummaryRef
 from runtime.settings import Settings
@@ -108,7 +108,7 @@ def ended(draft: Draft, content: CompactionContent) -> Draft:
 
 
 def _state(draft: Draft) -> str:
-    """Return what is going on now. Frozen into the summary: later changes show in later entries, and the cache stays."""
+    """Return what is going on now. It is frozen into the summary: later changes show in later entries."""
     calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
     state = {
         "thread_id": draft.thread_id,
@@ -144,5 +144,3 @@ def introduced(summary: Summary) -> str:
     """Return the summary as the model is shown it."""
     state = f"\n\n{phrases.STATE_AT_SUMMARY}\n{summary.state}" if summary.state else ""
     return f"{phrases.SUMMARY_BEGINS}\n\n{summary.text}{state}"
-
-

@@ -6,10 +6,10 @@ from runtime import compaction, shrinking
 from runtime.calendar_days import utc_day
 from runtime.context import model_request
 from runtime.draft import Draft
-from runtime.outputs import error_output
 from runtime.errors import CutByDeadline, ModelUnavailable, RetryableError, TooLong
 from runtime.model.threads import TokensOfDay
 from runtime.model.turns import Completion, ModelRequest
+from runtime.outputs import error_output
 from runtime.run import Run
 from runtime.tools.offer import Offer
 

@@ -52,7 +52,9 @@ def model_request(draft: Draft, tools: tuple[ToolSpec, ...], system: str, max_to
 def rendered(row: ThreadRow, entries: Sequence[Entry], summary: Summary | None = None) -> tuple[ModelMessage, ...]:
     """Return the entries as alternating messages, one message for all blocks of a role in a row.
 
-    A summary stands first, as somebody's word. Inherited entries keep the ids they have for the ancestor. Reasoning in front of something that was refused is left out: it may itself be what the provider does not take
+    A summary stands first, as somebody's word. Inherited entries keep the ids they have for the ancestor.
+
+    Reasoning in front of something that was refused is left out: it may itself be what the provider does not take
     back, and would then have every later request refused as well.
     """
     messages: list[ModelMessage] = []

@@ -33,7 +33,9 @@ def _placeholder(call: Call, now_ms: int) -> ToolResult:
             return ToolResult(call.call_id, (TextItem(phrases.STILL_RUNNING),), deed=stopped)
         case "cancel":
             cancelled = CancelledCall(call.call_id, call.target.toolset or "")
-            return ToolResult(call.call_id, (TextItem(phrases.CANCELLED_BY_INTERRUPTION),), cancelled=cancelled, deed=stopped)
+            return ToolResult(
+                call.call_id, (TextItem(phrases.CANCELLED_BY_INTERRUPTION),), cancelled=cancelled, deed=stopped
+            )
         case "end":
             waited_s = max(0, now_ms - call.committed_ms) // 1000
             return ToolResult(call.call_id, (TextItem(phrases.woken_after(waited_s)),), deed=stopped)

@@ -55,7 +55,7 @@ class Draft:
 
     @property
     def next_turn(self) -> int:
-        """The number of a turn that begins now. A history whose entries are all summarised has no tail to count from."""
+        """The number of a turn that begins now. There is no tail to count from where all entries are summarised."""
         return self.tail.turn + 1 if self.tail else self.head + 1
 
     @property

@@ -34,7 +34,7 @@ from runtime.model.messages import (
     OauthContent,
 )
 from runtime.model.outputs import Output
-from runtime.model.threads import Thread, ThreadRow
+from runtime.model.threads import SummaryRef, Thread, ThreadRow
 from runtime.outputs import error_output, output_of_message, outputs_of
 from runtime.ports import Timer
 
@@ -151,18 +151,16 @@ def _effects_of(thread: Thread, entry: Entry) -> Iterator[Effect]:
     match body:
         case ToolCall():
             yield from _effects_of_call(thread, entry.position, thread.calls.get(body.call_id))
-        case ToolResult() | Event():
-            if body.cancelled is not None:
-                yield TellCancelled(entry.position, body.cancelled)
-            if isinstance(body, ToolResult) and body.deed is not None:
-                yield from _effects_of_deed(thread.row, entry.position, body.call_id, body.deed)
-        case AssistantText():
-            if body.reports:
-                yield SendInputs(entry.position, (own_messages.report(thread.row, entry.position, body.text),))
-            if body.closes:
-                yield TellClosed(entry.position)
+        case ToolResult(cancelled=cancelled) | Event(cancelled=cancelled) if cancelled is not None:
+            yield TellCancelled(entry.position, cancelled)
+        case AssistantText(reports=True):
+            yield SendInputs(entry.position, (own_messages.report(thread.row, entry.position, body.text),))
+        case AssistantText(closes=True):
+            yield TellClosed(entry.position)
         case _:
-            return
+            pass
+    if isinstance(body, ToolResult) and body.deed is not None:
+        yield from _effects_of_deed(thread.row, entry.position, body.call_id, body.deed)
 
 
 def _effects_of_call(thread: Thread, position: int, call: Call | None) -> Iterator[Effect]:
@@ -226,25 +224,19 @@ def effects_of_messages(thread: Thread, messages: Sequence[Message]) -> tuple[Ef
 
 
 def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
-    content, row = message.content, thread.row
+    content, message_id, row = message.content, message.key.message_id, thread.row
     match content:
         case EventContent(associative=False):
             # Where no thread was made for the event, nobody is there to be woken, which is harmless.
-            spawned_id = child_id(row.thread_id, message.key.message_id)
-            yield SendInputs(0, (own_messages.first_wake(spawned_id),))
-        case CompactionContent(compaction_id=compaction_id, up_to=up_to):
-            if row.summary is not None and row.summary.summary_id == compaction_id:
-                fields = {"up_to": up_to}
-                yield Outputs(0, (output_of_message(row, message.key.message_id, "compacted", fields),))
-        case OauthContent(call_id=call_id, auth_url=auth_url):
-            if _may_ask(thread, call_id):
-                fields = {"auth_url": auth_url}
-                yield Outputs(0, (output_of_message(row, message.key.message_id, "oauth_required", fields),))
-        case ChoiceContent(call_id=call_id):
-            if _may_ask(thread, call_id):
-                yield _choice_offered(thread, message, content)
+            yield SendInputs(0, (own_messages.first_wake(child_id(row.thread_id, message_id)),))
+        case CompactionContent(up_to=up_to) if row.summary == SummaryRef(content.compaction_id, up_to):
+            yield Outputs(0, (output_of_message(row, message_id, "compacted", {"up_to": up_to}),))
+        case OauthContent(auth_url=auth_url) if _may_ask(thread, content.call_id):
+            yield Outputs(0, (output_of_message(row, message_id, "oauth_required", {"auth_url": auth_url}),))
+        case ChoiceContent() if _may_ask(thread, content.call_id):
+            yield _choice_offered(thread, message, content)
         case ChoiceAnswerContent(choice_id=choice_id, selected=selected):
-            yield TakeChoice(0, message.key.message_id, choice_id, selected)
+            yield TakeChoice(0, message_id, choice_id, selected)
         case _:
             return
 

@@ -1,7 +1,5 @@
 """What arrives by itself about an earlier call: events of subscriptions, and words from a thread's own family. Pure."""
 
-from dataclasses import replace
-
 from collections.abc import Sequence
 from dataclasses import replace
 

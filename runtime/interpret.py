@@ -52,9 +52,7 @@ class Moment:
 def interpret(draft: Draft, completion: Completion, offer: Offer, moment: Moment) -> Draft:
     """Return the draft with this completion's entries behind it, a synchronous call answered within it."""
     # What a filter ended is not tried again, so a call in it is not even refused: the turn is over.
-    turn = _taken_apart(
-        completion, without_calls=completion.stop in FILTERED or compaction.takes_no_more_calls(draft)
-    )
+    turn = _taken_apart(completion, without_calls=completion.stop in FILTERED or compaction.takes_no_more_calls(draft))
     at = _Place(moment, draft.head + 1, draft.next_turn)
     for body in _spoken(turn):
         draft = draft.append(body, moment.now_ms, at.turn)

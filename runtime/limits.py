@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Limits:
     """`item_chars` and `message_bytes`: how much of one message enters history; of each item, and of all together.
 
-    The others count what is open at a time: ancestors of a thread, its children and its subscriptions, threads of a tree.
+    The others count what is open at a time: ancestors of a thread, its children and subscriptions, threads of a tree.
     """
 
     item_chars: int

@@ -9,6 +9,7 @@ from runtime.items import plain_text, shown_text
 from runtime.model.entries import (
     AssistantText,
     Closed,
+    Deed,
     Entry,
     Event,
     Finish,
@@ -38,31 +39,33 @@ def outputs_of(row: ThreadRow, entry: Entry) -> Iterator[Output]:
         return
     match body:
         case AssistantText():
-            for index in range(0, len(body.text), _TEXT_CHARS):
-                text = body.text[index : index + _TEXT_CHARS]
-                yield _output(row, entry, "text", {"text": text}, min(index // _TEXT_CHARS, _REPORT - 1))
-            if body.reports:
-                yield _report(row, entry, body.text)
-            if body.closes:
-                yield _closed(row, entry)
-            if body.finish is not None:
-                yield from _outputs_of_finish(row, entry, body.finish)
+            yield from _outputs_of_text(row, entry, body)
         case ToolCall(call_id=call_id) if call_id == seed_id_at(row.thread_id, entry.position):
             fields = {"child_thread_id": row.thread_id, "task": row.birth.task}
             yield _output(row, entry, "thread_spawned", fields, 1)
         case ToolCall():
             yield _output(row, entry, "tool_call", {"name": body.name, "arguments": _shown(body.arguments)}, 0)
-        case ToolResult():
+        case ToolResult() | Event():
             yield _output(row, entry, "tool_result", {"display": shown_text(display_text(body), _DISPLAY_CHARS)}, 0)
-            yield from _outputs_of_deed(row, entry, body)
-        case Event():
-            yield _output(row, entry, "tool_result", {"display": shown_text(display_text(body), _DISPLAY_CHARS)}, 0)
+            yield from _outputs_of_deed(row, entry, body.deed if isinstance(body, ToolResult) else None)
         case _:
             return
 
 
-def _outputs_of_deed(row: ThreadRow, entry: Entry, result: ToolResult) -> Iterator[Output]:
-    match result.deed:
+def _outputs_of_text(row: ThreadRow, entry: Entry, body: AssistantText) -> Iterator[Output]:
+    for index in range(0, len(body.text), _TEXT_CHARS):
+        text = body.text[index : index + _TEXT_CHARS]
+        yield _output(row, entry, "text", {"text": text}, min(index // _TEXT_CHARS, _REPORT - 1))
+    if body.reports:
+        yield _report(row, entry, body.text)
+    if body.closes:
+        yield _closed(row, entry)
+    if body.finish is not None:
+        yield from _outputs_of_finish(row, entry, body.finish)
+
+
+def _outputs_of_deed(row: ThreadRow, entry: Entry, deed: Deed | None) -> Iterator[Output]:
+    match deed:
         case Spawned(child_id=child_id, instructions=instructions):
             task = shown_text(instructions, _DISPLAY_CHARS)
             yield _output(row, entry, "thread_spawned", {"child_thread_id": child_id, "task": task}, 1)

@@ -60,10 +60,8 @@ def _perform_one(effect: Effect, row: ThreadRow, run: Run) -> None:
             _start(timer, row, run)
         case StopTimer(name=name):
             run.ports.timers.stop(name)
-        case OfferChoice(choice=choice, shown=shown):
-            choosing.offer(choice, shown, run)
-        case TakeChoice(message_id=message_id, choice_id=choice_id, selected=selected):
-            choosing.take(choice_id, selected, message_id, row, run)
+        case OfferChoice() | TakeChoice():
+            choosing.perform(effect, row, run)
         case Outputs() | TellCancelled() | TellClosed():
             pass  # gathered: outputs that follow each other go out together, notices after everything else
         case _:

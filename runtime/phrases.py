@@ -46,14 +46,14 @@ HANDLE_ONE_EVENT = (
     "You close by ending your turn."
 )
 REPORT_OR_CLOSE = (
-    "[Your turn ended, and nobody but your parent would read you. If there is something to say, call report_to_parent, or "
-    "close_thread if your task is done. If you just write again, that text is sent to your parent as your report.]"
+    "[Your turn ended, and nobody but your parent would read you. If there is something to say, call "
+    "report_to_parent, or close_thread if your task is done. If you just write again, that text is your report.]"
 )
 TEXT_ONLY = "Error: no tool can be called here. Answer with text only: the summary."
 SUMMARISE = (
     "[This conversation is about to outgrow what can be shown at once. Write a summary that will stand in place of "
-    "everything above: what was asked and by whom, what was decided and found out, exact names, numbers and ids that may "
-    "be needed, what is still open. Answer with text only; call no tool.]"
+    "everything above: what was asked and by whom, what was decided and found out, exact names, numbers and ids that "
+    "may be needed, what is still open. Answer with text only; call no tool.]"
 )
 LEFT_OUT_OF_SUMMARY = "[Left out: the conversation is too long.]"
 SUMMARY_BEGINS = "[A summary stands in place of the earlier conversation.]"
@@ -61,7 +61,9 @@ STATE_AT_SUMMARY = "[What was going on when it was made:]"
 
 
 def thread_started(thread_id: str) -> str:
-    return f"Started: thread {thread_id}. What it finds comes to you by itself, as an event. Do not do its work yourself."
+    return (
+        f"Started: thread {thread_id}. What it finds comes to you by itself, as an event. Do not do its work yourself."
+    )
 
 
 def you_are_inside(thread_id: str, instructions: str) -> str:
@@ -76,8 +78,8 @@ def you_are_inside(thread_id: str, instructions: str) -> str:
 def task_alone(thread_id: str, instructions: str) -> str:
     """Return the first entry of a thread that sees nothing of its parent's conversation."""
     return (
-        f"[You are thread {thread_id}, started by another. Nobody reads what you write here; report_to_parent tells your "
-        f"parent, close_thread ends you.]\n{instructions}"
+        f"[You are thread {thread_id}, started by another. Nobody reads what you write here; report_to_parent tells "
+        f"your parent, close_thread ends you.]\n{instructions}"
     )
 
 

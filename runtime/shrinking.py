@@ -15,7 +15,7 @@ _KEPT_OF_A_TEXT_CHARS = 2_000
 
 
 def shrunk(request: ModelRequest, limit_tokens: int) -> ModelRequest:
-    """Return the request with as many results, oldest first, left out as bring it below the limit, and then texts cut."""
+    """Return the request below the limit: without the content of results, oldest first, and then with texts cut."""
     left_out = _replaced(request, limit_tokens, _without_content)
     return _replaced(left_out, limit_tokens, _cut)
 

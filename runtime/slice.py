@@ -17,9 +17,9 @@ from runtime.draft import Draft
 from runtime.effects import effects_after, effects_of_messages
 from runtime.errors import PermanentError, RetryableError
 from runtime.interpret import Moment, interpret
+from runtime.model.after import after
 from runtime.model.messages import Delivery, Message
 from runtime.model.threads import Commit, Thread
-from runtime.model.after import after
 from runtime.outcome import SliceResult
 from runtime.own_messages import bounces, wake_message
 from runtime.perform import perform

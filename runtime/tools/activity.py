@@ -29,7 +29,8 @@ def _list_activity(asked: Asked) -> Answer:
 def _cancel_tool_call(asked: Asked) -> Answer:
     call = asked.draft.call(str(asked.arguments["tool_call_id"]))
     if call is None or call.state != "detached":
-        return Answer(asked.draft, f"Error: this is not a call of yours that is still running. {_those(asked, 'detached')}")
+        those = _those(asked, "detached")
+        return Answer(asked.draft, f"Error: this is not a call of yours that is still running. {those}")
     return _ended(asked, call, "cancelled", phrases.CANCEL_ACCEPTED)
 
 
