@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from runtime.errors import PermanentError
 from runtime.model.entries import TextItem
-from runtime.model.messages import Delivery, Message, ResultContent, UndeliveredContent
+from runtime.model.messages import Delivery, EventContent, Message, ResultContent, UndeliveredContent
 from runtime.model.threads import Wanted
 from runtime.ports import Payloads, Progress
 from runtime.wire.items import unpack_items
 
-_UNREADABLE = TextItem("Error: the tool's result was too large to pass on and could not be read back.")
+_UNREADABLE = TextItem("Error: what the tool sent was too large to pass on and could not be read back.")
 
 
 def unhandled(deliveries: Sequence[Delivery], progress: Progress) -> tuple[Delivery, ...]:
@@ -38,7 +38,7 @@ def wanted(todo: Sequence[Delivery], performed: int) -> Wanted:
 def with_payloads(message: Message, payloads: Payloads) -> Message:
     """Return the message with its content in it, if that travelled by reference."""
     content = message.content
-    if not isinstance(content, ResultContent) or content.payload is None:
+    if not isinstance(content, ResultContent | EventContent) or content.payload is None:
         return message
     try:
         items = unpack_items(payloads.get(content.payload))

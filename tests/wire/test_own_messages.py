@@ -97,6 +97,16 @@ def test_whatever_text_a_message_of_ours_holds_its_code_still_fits_after_the_que
     assert read.key.message_id == "greeting:1"
 
 
+def test_the_largest_choice_that_is_accepted_fits_a_message_of_sqs() -> None:
+    url = "https://tools.example/".ljust(2_048, "x")
+    content = ChoiceContent("call_1", "😀" * 10_000, ("😀" * 500,) * 100, 99, url, Origin("x" * 128, "call_1", 5))
+
+    body = message_body(ours(content, "choice:call_1:" + "k" * 200), KEY)
+
+    assert parse_message(record(body), KEYS).content == content
+    assert len(body) < 1_048_576
+
+
 def forged(field: str, value: object) -> dict[str, Any]:
     fields: dict[str, Any] = json.loads(message_body(ours(CONTENTS[3]), KEY))
     return {**fields, field: value}
