@@ -13,7 +13,7 @@ from runtime.model.threads import Thread, Wanted
 from runtime.ports import History, Payloads, Progress
 from runtime.wire.items import unpack_items
 
-_UNREADABLE = TextItem("Error: the tool's result was too large to pass on and could not be read back.")
+_UNREADABLE = TextItem("Error: what the tool sent was too large to pass on and could not be read back.")
 
 
 def unhandled(deliveries: Sequence[Delivery], progress: Progress) -> tuple[Delivery, ...]:

@@ -6,9 +6,12 @@ with a separator would let ("a", "b:c") and ("a:b", "c") collide.
 
 import hashlib
 import json
+import re
 import uuid
 
 _MAX_CLIENT_ID_BYTES = 200
+# What a tool server names an event with becomes part of ids and keys, also of ids that clients send back.
+_PLAIN_KEY = re.compile(r"[!-~]{1,200}")
 # Ours alone, so that no other use of the same names gives the same ids.
 _THREADS = uuid.UUID("6d2c5d0e-5f0b-4a51-9a86-0d6f6c2a7f3e")
 
@@ -66,6 +69,16 @@ def client_message_id(given: str) -> str:
     if len(given.encode()) > _MAX_CLIENT_ID_BYTES:
         given = digest(given, length=64)
     return f"user:{given}"
+
+
+def event_key(given: str) -> str:
+    """Return the key under which something a tool server sent is known: as given, or the hash of what is no key."""
+    return given if _PLAIN_KEY.fullmatch(given) else digest(given, length=64)
+
+
+def view_output_id(thread_id: str, view_type: str, content_hash: str, key: str) -> str:
+    """Return the id of the output that shows a view."""
+    return digest(thread_id, "view_update", view_type, content_hash, key)
 
 
 def result_message_id(call_id: str) -> str:

@@ -5,7 +5,8 @@ from runtime.model.entries import TextItem
 from runtime.model.messages import Content, Message, MessageKey, ResultContent, TextContent, WakeContent
 from runtime.model.outputs import Output
 from runtime.ports import Key
-from runtime.wire.messages import body_hash, message_type
+from runtime.wire.contents import message_type
+from runtime.wire.messages import body_hash
 
 THREAD = "thread-1"
 KEY = Key("k1", b"a secret of a test", 0)

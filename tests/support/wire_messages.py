@@ -13,11 +13,8 @@ from runtime.model.messages import (
     MessageKey,
 )
 from runtime.ports import Key, RawRecord
-from runtime.wire.messages import (
-    body_hash,
-    message_type,
-    parse_message,
-)
+from runtime.wire.contents import message_type
+from runtime.wire.messages import body_hash, parse_message
 from runtime.wire.text import canonical_json
 
 KEY = Key("k1", b"a secret of the deployment", 0)

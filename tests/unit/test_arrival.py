@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from runtime.adapters.memory.payloads import MemoryPayloads
 from runtime.arrival import unhandled, wanted, with_payloads
 from runtime.model.entries import TextItem, ToolResult
-from runtime.model.messages import Delivery, Message, PayloadRef, ResultContent
+from runtime.model.messages import Delivery, EventContent, Message, MessageKey, PayloadRef, ResultContent
 from runtime.ports import Progress
 from runtime.wire.items import pack_items
 from runtime.wire.messages import body_hash
@@ -59,7 +60,14 @@ def test_a_result_whose_content_is_gone_says_so_instead_of_blocking_its_thread()
 
 def test_content_that_is_there_is_left_alone() -> None:
     message = text_message("a")
-    assert with_payloads(message, World().ports.payloads) is message
+    assert with_payloads(message, MemoryPayloads()) is message
+
+
+def test_an_event_that_travelled_by_reference_is_read_back_with_all_else_it_said() -> None:
+    payloads, items = MemoryPayloads(), (TextItem("x" * 300_000),)
+    event = EventContent("call_1", (), final=True, payload=payloads.put("t", pack_items(items)))
+    message = Message("t", MessageKey("subscription_event", "event:call_1:k"), event, body_hash(event))
+    assert with_payloads(message, payloads).content == EventContent("call_1", items, final=True)
 
 
 def _by_reference(call_id: str, ref: PayloadRef) -> Message:

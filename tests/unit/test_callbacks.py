@@ -1,64 +1,20 @@
 import base64
 import json
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.adapters.memory.clock import ManualClock
 from runtime.adapters.memory.keyring import FixedKeyring
-from runtime.adapters.memory.payloads import MemoryPayloads
-from runtime.callbacks import Capability, callback_url, make_token, read_token
+from runtime.callbacks import Capability, Expired, callback_url, make_token, read_token
 from runtime.errors import Unavailable
 from runtime.mac import authentication_code
 from runtime.model.entries import TextItem
-from runtime.model.messages import Message, ResultContent
-from runtime.model.outputs import Output
+from runtime.model.messages import ResultContent
 from runtime.ports import Key
-from runtime.receive import Answer, Limits, ReceiverPorts, Request, receive
 from runtime.wire.items import unpack_items
 from runtime.wire.messages import message_deduplication_id
-
-KEY = Key("k1", b"a secret of the deployment", 0)
-KEYS = FixedKeyring(KEY)
-LIMITS = Limits(body_bytes=100_000, inline_bytes=2_000)
-
-
-class SentInputs:
-    """A queue that keeps what it accepts, until it is told not to accept."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.is_down = False
-
-    def send_inputs(self, messages: Sequence[Message]) -> None:
-        if self.is_down:
-            raise Unavailable("the queue did not answer")
-        self.messages += messages
-
-    def send_outputs(self, outputs: Sequence[Output]) -> None:
-        raise AssertionError(f"a receiver has no outputs: {outputs}")
-
-
-class Receiver:
-    def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.queue = SentInputs()
-        self.payloads = MemoryPayloads()
-        self.ports = ReceiverPorts(KEYS, self.queue, self.payloads, self.clock)
-
-    def token(self, life_ms: int = 1_000, key: Key = KEY, **scope: str) -> str:
-        given = {"root_id": "root", "thread_id": "t-1", "call_id": "call_1", "toolset": "builds", **scope}
-        return make_token(key, **given, expires_at_ms=self.clock.now_ms() + life_ms)
-
-    def post(self, path: str, body: bytes | dict[str, Any] | None = None, method: str = "POST") -> Answer:
-        content = body if isinstance(body, bytes) else json.dumps(body or result()).encode()
-        return receive(Request(method, path, content), self.ports, LIMITS)
-
-    def call_back(self, body: bytes | dict[str, Any] | None = None) -> Answer:
-        return self.post(f"/cb/{self.token()}", body)
+from tests.support.receiver import KEY, KEYS, Receiver, choice, event, oauth, result, view
 
 
 @pytest.fixture
@@ -66,17 +22,14 @@ def receiver() -> Receiver:
     return Receiver()
 
 
-def result(**fields: Any) -> dict[str, Any]:
-    return {"type": "tool_result", "group_id": "t-1", "id": "call_1", "text": "done", **fields}
-
-
 def test_a_token_says_what_its_holder_may_answer_and_until_when() -> None:
     token = make_token(
         KEY, root_id="root", thread_id="a/b:c#d", call_id="call_1", toolset="builds", expires_at_ms=1_000
     )
 
-    assert read_token(token, KEYS, 999) == Capability("root", "a/b:c#d", "call_1", "builds", 1_000)
-    assert read_token(token, KEYS, 1_000) == "expired"
+    capability = Capability("root", "a/b:c#d", "call_1", "builds", 1_000)
+    assert read_token(token, KEYS, 999) == capability
+    assert read_token(token, KEYS, 1_000) == Expired(capability)
 
 
 def test_a_repeated_hand_over_gives_the_same_callback_url() -> None:
@@ -183,6 +136,11 @@ def test_a_late_repeat_is_accepted_and_is_the_same_message_to_the_queue_unless_i
         ("POST", "/cb/TOKEN", json.dumps(result(group_id="t-2", text=7)).encode(), 400, "bad_body"),
         ("POST", "/cb/TOKEN", json.dumps(result(group_id="t-2")).encode(), 403, "not_the_tokens_call"),
         ("POST", "/cb/TOKEN", json.dumps(result(id="call_2")).encode(), 403, "not_the_tokens_call"),
+        ("POST", "/cb/TOKEN", json.dumps(event(tool_call_id="call_2")).encode(), 403, "not_the_tokens_call"),
+        ("POST", "/cb/TOKEN", json.dumps(event(group_id="t-2")).encode(), 403, "not_the_tokens_call"),
+        ("POST", "/cb/TOKEN", json.dumps(oauth(id="call_2")).encode(), 403, "not_the_tokens_call"),
+        ("POST", "/cb/TOKEN", json.dumps(choice(id="call_2")).encode(), 403, "not_the_tokens_call"),
+        ("POST", "/cb/TOKEN", json.dumps(view(group_id="t-2")).encode(), 403, "not_the_tokens_call"),
     ],
 )
 def test_what_is_refused_is_refused_by_the_first_check_it_fails_and_never_enqueued(
@@ -202,6 +160,16 @@ def test_what_is_refused_is_refused_by_the_first_check_it_fails_and_never_enqueu
     assert (answer.status, answer.reason) == (status, reason)
     assert json.loads(answer.body)["error"]
     assert receiver.queue.messages == []
+    assert receiver.queue.outputs == []
+    assert receiver.views.views == {}
+
+
+def test_whose_token_it_was_that_expired_is_told_to_whoever_counts_and_not_to_the_caller(receiver: Receiver) -> None:
+    answer = receiver.post(f"/cb/{receiver.token(life_ms=0)}")
+
+    assert answer.about is not None
+    assert answer.about.toolset == "builds"
+    assert "builds" not in answer.body
 
 
 def test_a_refusal_for_size_states_the_limit(receiver: Receiver) -> None:

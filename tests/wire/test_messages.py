@@ -2,14 +2,9 @@ from typing import Any
 
 import pytest
 
-from runtime.model.messages import (
-    MessageKey,
-    TextContent,
-)
-from runtime.wire.messages import (
-    MAX_METADATA_BYTES,
-    parse_message,
-)
+from runtime.model.messages import ChoiceAnswerContent, MessageKey, TextContent
+from runtime.wire.contents import MAX_METADATA_BYTES
+from runtime.wire.messages import parse_message
 from tests.support.wire_messages import KEYS, record, refusal, said
 
 
@@ -36,6 +31,18 @@ def test_a_clients_long_id_is_replaced_by_its_hash() -> None:
 
     assert len(long) == len("user:") + 64
     assert long != other
+
+
+@pytest.mark.parametrize("fields", [{}, {"message_id": "one"}, {"message_id": "another", "metadata": {"n": 1}}])
+def test_whoever_answers_a_choice_the_answer_is_named_after_it_so_that_a_second_one_is_a_repeat(
+    fields: dict[str, Any],
+) -> None:
+    answer = {"type": "user_choice_answer", "id": "choice:call_1:k", "selected": 2}
+
+    message = parse_message(record(said(content=answer, **fields)), KEYS)
+
+    assert message.key == MessageKey("user_choice_answer", "answer:choice:call_1:k")
+    assert message.content == ChoiceAnswerContent("choice:call_1:k", 2)
 
 
 def test_metadata_of_a_text_is_kept_and_unknown_fields_are_ignored() -> None:
@@ -66,7 +73,13 @@ def test_metadata_null_counts_as_none() -> None:
         (said(content="SECRET"), "content"),
         (said(content={"text": "SECRET"}), "content.type"),
         (said(content={"type": "SECRET"}), "content.type"),
-        (said(content={"type": "user_choice_answer", "id": "c", "selected": 1}), "content.type"),
+        (said(content={"type": "user_choice_answer", "selected": 1}), "content.id"),
+        (said(content={"type": "user_choice_answer", "id": "", "selected": 1}), "content.id"),
+        (said(content={"type": "user_choice_answer", "id": "SECRET" * 51, "selected": 1}), "content.id"),
+        (said(content={"type": "user_choice_answer", "id": "c"}), "content.selected"),
+        (said(content={"type": "user_choice_answer", "id": "c", "selected": "SECRET"}), "content.selected"),
+        (said(content={"type": "user_choice_answer", "id": "c", "selected": True}), "content.selected"),
+        (said(content={"type": "user_choice_answer", "id": "c", "selected": 1}, display_as="SECRET"), "display_as"),
         (said(content={"type": "text"}), "content.text"),
         (said(content={"type": "text", "text": None}), "content.text"),
         (said(content={"type": "text", "text": ["SECRET"]}), "content.text"),
@@ -83,6 +96,8 @@ def test_metadata_null_counts_as_none() -> None:
         (said(subscription=True), "subscription"),
         (said(content={"type": "tool_result", "id": "call_1", "content": "SECRET"}), "auth"),
         (said(content={"type": "wake"}, auth="k1.SECRET"), "auth"),
+        (said(content={"type": "oauth_required", "id": "c", "auth_url": "https://SECRET"}), "auth"),
+        (said(content={"type": "user_choice_required", "id": "c", "prompt": "SECRET"}), "auth"),
     ],
 )
 def test_a_body_that_can_never_be_handled_is_refused_by_its_field_and_without_its_value(

@@ -1,5 +1,5 @@
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -7,20 +7,26 @@ from hypothesis import strategies as st
 
 from runtime.model.entries import ImageItem, Item, Origin, TextItem
 from runtime.model.messages import (
+    BounceContent,
+    ChoiceAnswerContent,
+    ChoiceContent,
+    CompactionContent,
     Content,
+    EventContent,
     MessageKey,
+    OauthContent,
+    ParentContent,
     PayloadRef,
+    ReportContent,
     ResultContent,
     TextContent,
+    TimerContent,
     UndeliveredContent,
     WakeContent,
 )
 from runtime.ports import Key
-from runtime.wire.messages import (
-    message_body,
-    message_deduplication_id,
-    parse_message,
-)
+from runtime.wire.contents import message_type
+from runtime.wire.messages import message_body, message_deduplication_id, parse_message
 from tests.support.wire_messages import KEY, KEYS, Keys, ours, record, refusal, signed
 
 CONTENTS: list[Content] = [
@@ -32,6 +38,18 @@ CONTENTS: list[Content] = [
     UndeliveredContent("call_1", "the server refused the call (HTTP 404)"),
     WakeContent(),
     WakeContent(3),
+    EventContent("call_1", (TextItem("two cents"),)),
+    EventContent("call_1", (TextItem("over"),), True, True, None, Origin("prices", "call_1", 5)),
+    EventContent("call_1", (), final=True, payload=PayloadRef("a/b", 300_000), origin=Origin("prices", "call_1", 5)),
+    ReportContent("call_1", "child", "half of it is done"),
+    ReportContent("call_1", "child", "", closed=True),
+    ParentContent("call_1", "hurry\nup"),
+    BounceContent("call_1"),
+    TimerContent("call_1", 1_700_000_000_000),
+    CompactionContent("compaction-1", 12),
+    OauthContent("call_1", "https://login.example/?for=you"),
+    ChoiceContent("call_1", "Which?", ("this", "that"), 1, "https://tools.example/chosen"),
+    ChoiceContent("call_1", "", ("this",), 0, "http://tools.example/", Origin("tickets", "call_1", 5)),
 ]
 
 
@@ -51,6 +69,22 @@ def test_a_message_of_ours_is_read_as_it_was_written(content: Content) -> None:
     )
 
 
+def test_every_kind_of_content_is_tried_here_and_has_a_type_of_its_own() -> None:
+    kinds = {type(content) for content in [*CONTENTS, ChoiceAnswerContent("choice", 1)]}
+
+    assert kinds == set(get_args(Content))
+    assert len({message_type(content) for content in [*CONTENTS, ChoiceAnswerContent("choice", 1)]}) == len(kinds)
+
+
+def test_an_answer_to_a_choice_is_read_as_it_was_written_and_named_after_the_choice() -> None:
+    body = message_body(ours(ChoiceAnswerContent("choice:call_1:k", 1), "whatever"), KEY)
+
+    message = parse_message(record(body), KEYS)
+
+    assert message.key == MessageKey("user_choice_answer", "answer:choice:call_1:k")
+    assert message.content == ChoiceAnswerContent("choice:call_1:k", 1)
+
+
 @given(st.text(), st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.text()))
 def test_whatever_text_a_message_of_ours_holds_its_code_still_fits_after_the_queue(
     text: str, metadata: dict[str, Any]
@@ -61,6 +95,16 @@ def test_whatever_text_a_message_of_ours_holds_its_code_still_fits_after_the_que
     read = parse_message(record(message_body(ours(content, "greeting:1"), KEY)), KEYS)
 
     assert read.key.message_id == "greeting:1"
+
+
+def test_the_largest_choice_that_is_accepted_fits_a_message_of_sqs() -> None:
+    url = "https://tools.example/".ljust(2_048, "x")
+    content = ChoiceContent("call_1", "😀" * 10_000, ("😀" * 500,) * 100, 99, url, Origin("x" * 128, "call_1", 5))
+
+    body = message_body(ours(content, "choice:call_1:" + "k" * 200), KEY)
+
+    assert parse_message(record(body), KEYS).content == content
+    assert len(body) < 1_048_576
 
 
 def forged(field: str, value: object) -> dict[str, Any]:
@@ -155,10 +199,42 @@ def test_a_message_of_ours_without_an_identity_is_refused() -> None:
     assert refusal(signed({"group_id": "t-1", "content": {"type": "wake"}})).startswith("message_id")
 
 
-def test_a_synthetic_type_this_release_does_not_know_is_refused() -> None:
-    fields = {"group_id": "t-1", "message_id": "bounce:c", "content": {"type": "tool_result", "id": "c"}}
+CALL = {"type": "tool_result", "id": "c"}
+CHOICE = {"type": "user_choice_required", "id": "c", "prompt": "?", "choices": ["a", "b"], "response_url": "http://x/"}
+LONG = "SECRET" * 2_000
 
-    assert refusal(signed({**fields, "synthetic": {"type": "bounce", "tool_call_id": "c"}})).startswith("synthetic")
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"content": CALL, "synthetic": {"type": "SECRET", "tool_call_id": "c"}}, "synthetic"),
+        ({"content": CALL, "synthetic": {"type": "bounce"}}, "synthetic.bounce.tool_call_id"),
+        ({"content": CALL, "synthetic": {"type": "timer", "tool_call_id": "c"}}, "synthetic.timer.due"),
+        ({"content": CALL, "synthetic": {"type": "thread_report", "tool_call_id": "c"}}, "synthetic.thread_report."),
+        (
+            {"content": CALL, "synthetic": {"type": "compaction_complete", "compaction_id": "k", "up_to": 1}},
+            "synthetic",
+        ),
+        ({"content": {"type": "wake"}, "synthetic": {"type": "bounce", "tool_call_id": "c"}}, "synthetic"),
+        ({"content": {"type": "wake"}, "synthetic": {"type": "compaction_complete", "up_to": 1}}, "synthetic."),
+        ({"content": {"type": "oauth_required", "id": "c"}}, "content.auth_url"),
+        ({"content": {"type": "oauth_required", "id": "c", "auth_url": "javascript:SECRET"}}, "content.auth_url"),
+        ({"content": {"type": "oauth_required", "id": "c", "auth_url": f"https://{LONG}"}}, "content.auth_url"),
+        ({"content": {**CHOICE, "choices": []}}, "content.choices"),
+        ({"content": {**CHOICE, "choices": ["SECRET"] * 101}}, "content.choices"),
+        ({"content": {**CHOICE, "choices": [LONG]}}, "content.choices.0"),
+        ({"content": {**CHOICE, "prompt": LONG}}, "content.prompt"),
+        ({"content": {**CHOICE, "default": 2}}, "content.default"),
+        ({"content": {**CHOICE, "default": -1}}, "content.default"),
+        ({"content": {**CHOICE, "response_url": "SECRET"}}, "content.response_url"),
+        ({"content": CHOICE, "display_as": "SECRET"}, "display_as"),
+    ],
+)
+def test_what_this_release_cannot_read_is_refused_even_from_ourselves(fields: dict[str, Any], field: str) -> None:
+    reason = refusal(signed({"group_id": "t-1", "message_id": "m", **fields}))
+
+    assert reason.startswith(field)
+    assert "SECRET" not in reason
 
 
 def test_an_undelivered_message_always_has_a_reason_to_show_to_the_model() -> None:

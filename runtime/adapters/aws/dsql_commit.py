@@ -1,7 +1,7 @@
 """The statements of one commit, fence first.
 
-Their order is also the one in which rows are locked where there are locks: a thread's own, those below it, its root's,
-the tree's. DSQL has none and compares at COMMIT; the order spares its stand-in from deadlocks.
+Shared rows come last, and in one order: the threads below, the root, the tree's counts. DSQL compares at COMMIT and
+does not mind; where rows are locked instead, as in what stands in for it, two commits never wait for each other.
 """
 
 from collections.abc import Iterator

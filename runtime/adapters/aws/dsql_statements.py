@@ -158,7 +158,7 @@ class Statements:
             FROM below JOIN {schema}.threads AS child ON child.parent_id = below.ended_id AND child.is_open
         )
         UPDATE {schema}.threads SET is_open = false, closed_by = %s, version = version + 1
-        WHERE thread_id IN (SELECT ended_id FROM below)
+        WHERE thread_id = ANY(ARRAY(SELECT ended_id FROM below))
     """
     tell_root: str = """
         UPDATE {schema}.threads SET metadata = %s, metadata_sent_ms = %s
