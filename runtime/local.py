@@ -21,6 +21,7 @@ from queue import LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
 from runtime.adapters.clock import SystemClock
+from runtime.adapters.memory.choices import MemoryChoices
 from runtime.adapters.memory.fifo import FifoQueue, Received, Redrive
 from runtime.adapters.memory.fifo_limits import Sending
 from runtime.adapters.memory.history import MemoryHistory
@@ -212,6 +213,7 @@ class LocalSystem:
         ports = Ports(
             history=history,
             receipts=MemoryReceipts(self.clock, self.settings.receipt_life_s),
+            choices=MemoryChoices(),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=queues,
             timers=timers,

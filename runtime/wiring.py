@@ -13,6 +13,7 @@ from runtime.adapters.aws.dsql_connection import DsqlConnection
 from runtime.adapters.aws.dsql_endpoint import Endpoint, token_source
 from runtime.adapters.aws.dsql_history import DsqlHistory
 from runtime.adapters.aws.dynamodb import DynamoManifests, DynamoReceipts
+from runtime.adapters.aws.dynamodb_choices import DynamoChoices
 from runtime.adapters.aws.s3 import S3Payloads
 from runtime.adapters.aws.scheduler import SchedulerTimers, TimerTargets
 from runtime.adapters.aws.secrets import BearerTokens, SecretsKeyring
@@ -52,6 +53,7 @@ def workers_on_aws(settings: Settings) -> Workers:
     shared = Ports(
         history=_history(settings, token, clock),  # replaced for each worker: see below
         receipts=DynamoReceipts(dynamodb, settings.state_table, clock, settings.receipt_life_s),
+        choices=DynamoChoices(dynamodb, settings.state_table),
         manifests=DynamoManifests(dynamodb, settings.state_table, clock, settings.manifest_life_s),
         queues=SqsQueues(sqs, settings.input_queue_url, settings.output_queue_url, keyring, clock),
         timers=SchedulerTimers(sqs, boto3.client("scheduler", config=config), targets, keyring, clock),

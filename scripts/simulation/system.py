@@ -8,6 +8,7 @@ from dataclasses import replace
 from queue import LifoQueue
 from typing import ParamSpec, TypeVar
 
+from runtime.adapters.memory.choices import MemoryChoices, MemoryViews
 from runtime.adapters.memory.clock import ManualClock
 from runtime.adapters.memory.fifo import FifoQueue, Received, Redrive
 from runtime.adapters.memory.fifo_limits import Sending
@@ -73,6 +74,7 @@ class System:
         self.ports = Ports(
             history=WatchedHistory(history(), self.ledger),
             receipts=WatchedReceipts(kept, self.ledger, self.verdicts, lambda: self.acting),
+            choices=MemoryChoices(),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=self.queues,
             timers=WatchedTimers(self.timers, self.ledger),
@@ -82,11 +84,12 @@ class System:
             keyring=keyring,
             clock=self.clock,
         )
+        self.views = MemoryViews()
         self._offers = Offers(Toolsets((SERVER,), self.settings.manifest_refetch_s))
 
     @property
     def receiver(self) -> ReceiverPorts:
-        return ReceiverPorts(self.ports.keyring, self.queues, self.ports.payloads, self.clock)
+        return ReceiverPorts(self.ports.keyring, self.queues, self.ports.payloads, self.views, self.clock)
 
     def say(self, thread_id: str, text: str, message_id: str | None) -> None:
         """Speak, as any front end does; without an id the queue's own counts."""

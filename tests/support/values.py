@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from itertools import count
 
+from runtime.limits import Limits
 from runtime.model.calls import Call, CallState, CallTarget
 from runtime.model.entries import AssistantText, Body, Entry, Finish, JsonObject, TextItem, ToolCall, Usage, UserText
 from runtime.model.messages import (
@@ -23,6 +24,14 @@ THREAD = "thread-1"
 NOW_MS = 1_800_000_000_000
 USAGE = Usage(input_tokens=10, output_tokens=5)
 TOOLSET = CallTarget("builds", "http://127.0.0.1:1/invoke")
+LIMITS = Limits(
+    item_chars=100_000,
+    message_bytes=256 * 1024,
+    thread_depth=5,
+    live_children=50,
+    live_subscriptions=50,
+    open_threads=1_000,
+)
 
 _numbers = count(1)
 

@@ -30,7 +30,7 @@ def test_the_same_message_twice_in_one_delivery_is_its_first_copy() -> None:
 
 def test_a_load_brings_the_calls_that_messages_name() -> None:
     messages = [text_message("a"), result_message("call_1"), undelivered_message("call_2"), wake_message()]
-    asked_for = wanted([delivery(message) for message in messages], performed=7)
+    asked_for = wanted(messages, performed=7)
     assert (asked_for.call_ids, asked_for.performed, len(asked_for.keys)) == (("call_1", "call_2"), 7, 4)
 
 

@@ -9,7 +9,7 @@ from runtime import phrases
 from runtime.context import model_request, rendered
 from runtime.draft import Draft
 from runtime.identity import event_id_at
-from runtime.interpret import interpret
+from runtime.interpret import Moment, interpret
 from runtime.model.entries import Entry, Event, Reasoning, TextItem, ToolResult
 from runtime.model.messages import Message
 from runtime.model.threads import Thread, ThreadRow
@@ -26,10 +26,11 @@ from runtime.model.turns import (
     Thought,
     WantedCall,
 )
-from runtime.prepare import Limits, prepare
+from runtime.prepare import prepare
 from runtime.tools.builtin import BUILTINS
 from runtime.tools.offer import offer_of
 from tests.support.values import (
+    LIMITS,
     NOW_MS,
     THREAD,
     USAGE,
@@ -43,12 +44,13 @@ from tests.support.values import (
     undelivered_message,
 )
 
-LIMITS = Limits(item_chars=100, message_bytes=1_000)
+SHORT = replace(LIMITS, item_chars=100, message_bytes=1_000)
+ROW = ThreadRow(THREAD, THREAD)
 OFFER = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("run_build")),))], BUILTINS)
 
 
 def test_a_question_and_its_answer_alternate() -> None:
-    assert rendered(THREAD, thread_of(asked("a"), answered("b"), asked("c")).entries) == (
+    assert rendered(ROW, thread_of(asked("a"), answered("b"), asked("c")).entries) == (
         ModelMessage("user", (TextBlock("a"),)),
         ModelMessage("assistant", (TextBlock("b"),)),
         ModelMessage("user", (TextBlock("c"),)),
@@ -57,13 +59,13 @@ def test_a_question_and_its_answer_alternate() -> None:
 
 def test_a_result_and_what_was_said_meanwhile_are_one_message_the_result_first() -> None:
     result = ToolResult("call_1", (TextItem("running"),))
-    *_, last = rendered(THREAD, thread_of(asked(), called("call_1"), result, asked("and?")).entries)
+    *_, last = rendered(ROW, thread_of(asked(), called("call_1"), result, asked("and?")).entries)
     assert last == ModelMessage("user", (ResultBlock("call_1", (TextItem("running"),), "success"), TextBlock("and?")))
 
 
 def test_an_event_is_a_call_made_for_the_model_and_its_result() -> None:
     event = Event("call_1", "run_build", {"seconds": 5}, (TextItem("done"),), "result:call_1", "late_result")
-    _, assistant, user = rendered(THREAD, thread_of(asked(), answered("ok"), event).entries)
+    _, assistant, user = rendered(ROW, thread_of(asked(), answered("ok"), event).entries)
     arguments = {
         "original_tool_name": "run_build",
         "original_tool_call_id": "call_1",
@@ -75,32 +77,31 @@ def test_an_event_is_a_call_made_for_the_model_and_its_result() -> None:
 
 def test_what_was_withheld_is_one_line() -> None:
     entry = replace(thread_of(asked("poison")).entries[0], withheld="model_refused")
-    assert rendered(THREAD, [entry]) == (ModelMessage("user", (TextBlock(phrases.WITHHELD_INPUT),)),)
+    assert rendered(ROW, [entry]) == (ModelMessage("user", (TextBlock(phrases.WITHHELD_INPUT),)),)
 
 
 def test_the_result_of_the_first_of_several_calls_ends_with_the_names_of_the_others() -> None:
     call = replace(called("call_1"), not_run=("a", "b"))
     entries = thread_of(asked(), call, ToolResult("call_1", (TextItem("done"),))).entries
-    result = rendered(THREAD, entries)[-1].blocks[0]
+    result = rendered(ROW, entries)[-1].blocks[0]
     assert isinstance(result, ResultBlock)
     assert result.items == (TextItem("done"), TextItem(phrases.not_run_note(("a", "b"))))
 
 
 def test_reasoning_is_passed_back_as_it_came() -> None:
-    blocks = rendered(THREAD, thread_of(asked(), Reasoning("hm", "sig"), answered()).entries)[1].blocks
+    blocks = rendered(ROW, thread_of(asked(), Reasoning("hm", "sig"), answered()).entries)[1].blocks
     assert blocks == (ReasoningBlock("hm", "sig", None), TextBlock("hi"))
 
 
 def test_reasoning_that_a_provider_may_have_refused_is_not_sent_again() -> None:
     question, thought, answer, refused = thread_of(asked(), Reasoning("hm", "odd"), answered(), asked("again")).entries
     entries = (question, thought, answer, replace(refused, withheld="model_refused"))
-    assert rendered(THREAD, entries)[1].blocks == (TextBlock("hi"),)
+    assert rendered(ROW, entries)[1].blocks == (TextBlock("hi"),)
 
 
 def test_twelve_turns_have_two_cache_points_none_of_them_stored() -> None:
     bodies = [body for turn in range(12) for body in (asked(f"q{turn}"), answered(f"a{turn}"))]
-    entries = thread_of(*bodies, asked("last")).entries
-    request = model_request(THREAD, entries, OFFER.specs, "", 100)
+    request = model_request(Draft.of(thread_of(*bodies, asked("last"))), OFFER.specs, "", 100)
     places = [index for index, message in enumerate(request.messages) if CachePoint() in message.blocks]
     assert places == [22, 24]
     assert all(request.messages[index].blocks[-1] == CachePoint() for index in places)
@@ -108,7 +109,7 @@ def test_twelve_turns_have_two_cache_points_none_of_them_stored() -> None:
 
 def test_a_longer_history_begins_with_the_same_bytes() -> None:
     entries = thread_of(asked("a"), answered("b"), asked("c"), answered("d"), asked("e")).entries
-    assert rendered(THREAD, entries)[:3] == rendered(THREAD, entries[:3])
+    assert rendered(ROW, entries)[:3] == rendered(ROW, entries[:3])
 
 
 _texts = st.text(min_size=0, max_size=5)
@@ -137,13 +138,13 @@ _completions = st.lists(
 def _grown(steps: list[tuple[list[object], list[object]]]) -> Thread:
     """Return what any mix of messages and completions makes of a thread, decided by the real decisions."""
     thread = Thread(ThreadRow(THREAD, THREAD))
-    draft = prepare(thread, [text_message("hello")], NOW_MS, LIMITS)
+    draft = prepare(thread, [text_message("hello")], NOW_MS, SHORT)
     for inputs, parts in steps:
         for given_input in inputs:
-            draft = prepare(_stored(draft), list(_messages(draft, given_input)), NOW_MS, LIMITS)
+            draft = prepare(_stored(draft), list(_messages(draft, given_input)), NOW_MS, SHORT)
         if draft.asks:
             stop = "tool_use" if any(isinstance(part, WantedCall) for part in parts) else "end_turn"
-            draft = interpret(draft, Completion(tuple(parts), stop, USAGE), OFFER, NOW_MS)  # type: ignore[arg-type]
+            draft = interpret(draft, Completion(tuple(parts), stop, USAGE), OFFER, Moment(NOW_MS, SHORT))  # type: ignore[arg-type]
     return _stored(draft)
 
 
@@ -156,7 +157,7 @@ def _messages(draft: Draft, given_input: object) -> list[Message]:
 
 def _stored(draft: Draft) -> Thread:
     row = replace(draft.thread.row, head=draft.head, version=draft.thread.row.version + 1)
-    return Thread(row, draft.all_entries(), draft.all_calls())
+    return Thread(row, draft.visible_entries(), draft.all_calls())
 
 
 @given(
@@ -169,7 +170,7 @@ def test_whatever_happens_the_request_is_valid_for_the_strictest_provider(
     steps: list[tuple[list[object], list[object]]],
 ) -> None:
     thread = _grown(steps)
-    messages = rendered(THREAD, thread.entries)
+    messages = rendered(ROW, thread.entries)
     assert _complaints(messages, waits=not thread.entries[-1].asks) == []
     assert [entry.position for entry in thread.entries] == list(range(1, len(thread.entries) + 1))
     _assert_pending_is_the_tail(thread)

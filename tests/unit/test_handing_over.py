@@ -3,19 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from runtime.effects import wake_message
 from runtime.errors import FenceLost, ModelUnavailable, Unavailable
 from runtime.model.calls import Call, CallTarget
 from runtime.model.entries import AssistantText, Entry
 from runtime.model.messages import Delivery, Message, MessageKey
 from runtime.model.threads import Commit, Thread, Wanted
 from runtime.outcome import SliceResult
+from runtime.own_messages import wake_message
 from runtime.ports import History, Mark
-from runtime.prepare import Limits, prepare
+from runtime.prepare import prepare
 from runtime.run import Run
 from runtime.slice import run_slice
 from tests.support.crashing import ProcessDied
-from tests.support.values import NOW_MS, called, calls, says, text_message
+from tests.support.values import LIMITS, NOW_MS, called, calls, says, text_message
 from tests.support.world import World
 
 
@@ -26,7 +26,7 @@ def message(text: str) -> Message:
 def left_behind(world: World, *messages: Message) -> Thread:
     """Commit these messages, and nothing after that: as an attempt that died at once, or still asks the model."""
     empty = world.thread()
-    world.ports.history.commit(prepare(empty, messages, NOW_MS, Limits(1_000, 10_000)).commit("another attempt"))
+    world.ports.history.commit(prepare(empty, messages, NOW_MS, LIMITS).commit("another attempt"))
     return world.thread()
 
 
@@ -109,7 +109,7 @@ def test_an_old_repeat_in_a_thread_that_waits_for_nothing_wakes_nobody() -> None
 def test_a_wake_that_is_stopped_half_way_is_followed_by_one_of_another_name() -> None:
     world = World([calls("list_activity")] * 3 + [says("Done.")], completions_per_slice=2)
     thread = left_behind(world, message("hello"))
-    world.ports.queues.send_inputs([wake_message(thread.row)])
+    world.ports.queues.send_inputs([wake_message(thread.row.thread_id, thread.row.version)])
     world.settle()
     assert world.kinds[-1] == "assistant"
 
@@ -117,7 +117,7 @@ def test_a_wake_that_is_stopped_half_way_is_followed_by_one_of_another_name() ->
 def test_a_wake_without_time_for_a_completion_is_stored_before_the_next_one_is_sent() -> None:
     world = World([says("Never.")], completion_reserve_s=301)
     thread = left_behind(world, message("hello"))
-    wake = wake_message(thread.row)
+    wake = wake_message(thread.row.thread_id, thread.row.version)
     handled(world, wake)
     assert waiting(world) == ["wake:t:2"]
     after = world.thread(keys=[wake.key])
@@ -126,7 +126,7 @@ def test_a_wake_without_time_for_a_completion_is_stored_before_the_next_one_is_s
 
 def test_a_message_that_changes_nothing_is_known_to_have_been_consumed() -> None:
     world = World([says("Hello.")])
-    stray = replace(wake_message(world.thread().row), key=MessageKey("wake", "wake:t:0"))
+    stray = replace(wake_message("t", world.thread().row.version), key=MessageKey("wake", "wake:t:0"))
     left_behind(world, message("hello"), stray)
     assert world.thread(keys=[stray.key]).inbox == frozenset({stray.key})
 

@@ -5,7 +5,7 @@ import pytest
 from runtime import phrases
 from runtime.draft import Draft
 from runtime.identity import call_id_at
-from runtime.interpret import interpret
+from runtime.interpret import Moment, interpret
 from runtime.items import plain_text
 from runtime.model.entries import AssistantText, Entry, Reasoning, ToolCall, ToolResult
 from runtime.model.threads import Thread
@@ -14,6 +14,7 @@ from runtime.model.turns import Completion, SaidText, StopReason, Thought, Wante
 from runtime.tools.builtin import BUILTINS
 from runtime.tools.offer import Offer, offer_of
 from tests.support.values import (
+    LIMITS,
     NOW_MS,
     THREAD,
     USAGE,
@@ -26,6 +27,7 @@ from tests.support.values import (
     tool,
 )
 
+MOMENT = Moment(NOW_MS, LIMITS)
 BUILD = tool("run_build", {"type": "object", "properties": {"seconds": {"type": "integer"}}, "required": ["seconds"]})
 
 
@@ -41,7 +43,7 @@ def offer() -> Offer:
 
 
 def interpreted(completion: Completion, thread: Thread | None = None) -> Draft:
-    return interpret(Draft.of(thread or thread_of(asked())), completion, offer(), NOW_MS)
+    return interpret(Draft.of(thread or thread_of(asked())), completion, offer(), MOMENT)
 
 
 def bodies(draft: Draft) -> list[object]:
@@ -131,7 +133,7 @@ def test_arguments_that_do_not_fit_the_schema_are_refused() -> None:
 )
 def test_a_schema_that_cannot_be_applied_is_told_and_ends_nothing(schema: dict[str, object]) -> None:
     odd = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("odd", schema)),))], ())
-    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": 10**400}), odd, NOW_MS)
+    draft = interpret(Draft.of(thread_of(asked())), calls("odd", {"a": 10**400}), odd, MOMENT)
     assert "cannot be checked" in refusal_of(draft)
 
 
@@ -139,7 +141,7 @@ def test_a_pattern_that_may_never_end_is_left_to_the_tool_server() -> None:
     schema = {"properties": {"a": {"pattern": "^(a+)+$"}}, "patternProperties": {"^(b+)+$": {}}}
     slow = offer_of([Toolset("builds", "http://x/invoke", (OfferedTool(tool("slow", schema)),))], ())
     call = calls("slow", {"a": "a" * 60 + "!", "b" * 60 + "!": 1})
-    assert interpret(Draft.of(thread_of(asked())), call, slow, NOW_MS).pending_call is not None
+    assert interpret(Draft.of(thread_of(asked())), call, slow, MOMENT).pending_call is not None
 
 
 def test_arguments_nested_deeper_than_every_edge_takes_are_refused() -> None:
@@ -152,7 +154,7 @@ def test_an_unknown_tool_costs_one_more_completion() -> None:
     assert 'no tool named "fly"' in refusal_of(interpreted(calls("fly", {})))
 
 
-@pytest.mark.parametrize("name", ["spawn_thread", "receive_event__injected", "sleep"])
+@pytest.mark.parametrize("name", ["receive_event__injected", "sleep"])
 def test_a_reserved_name_that_is_not_offered_is_refused(name: str) -> None:
     assert "cannot be called" in refusal_of(interpreted(calls(name, {})))
 

@@ -13,10 +13,10 @@ from runtime.model.threads import ThreadRow
 from runtime.model.toolsets import Notice
 from runtime.model.turns import Completion, TextBlock, WantedCall
 from runtime.perform import perform
-from runtime.prepare import Limits, prepare
+from runtime.prepare import prepare
 from runtime.run import Run
 from runtime.tools.builtin import BUILTINS
-from tests.support.values import NOW_MS, THREAD, USAGE, asked, call_row, called, result_message, says, thread_of
+from tests.support.values import LIMITS, NOW_MS, THREAD, USAGE, asked, call_row, called, result_message, says, thread_of
 from tests.support.world import World
 
 
@@ -87,7 +87,7 @@ def test_a_turn_without_words_is_shown_as_one() -> None:
 
 def test_a_result_that_holds_nothing_is_stored_as_something_a_model_accepts() -> None:
     thread = thread_of(asked(), called("call_1"), calls=[call_row("call_1")])
-    body = prepare(thread, [result_message("call_1", "  \n")], NOW_MS, Limits(1_000, 10_000)).entries[0].body
+    body = prepare(thread, [result_message("call_1", "  \n")], NOW_MS, LIMITS).entries[0].body
     assert isinstance(body, ToolResult)
     assert body.items == (TextItem(phrases.NO_OUTPUT),)
 

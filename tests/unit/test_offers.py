@@ -5,6 +5,7 @@ from typing import Any
 
 from runtime.adapters.memory.servers import MemoryServer, MemoryToolServers
 from runtime.local import LocalSystem, LocalTool
+from runtime.tools.builtin import BUILTINS
 from tests.support.values import says
 from tests.support.world import World
 
@@ -30,7 +31,7 @@ def test_tools_of_servers_come_first_and_built_in_ones_last_in_the_same_order_ea
         world.say(text)
         world.settle()
         assert offered(world)[:2] == ["zeta", "alpha"]
-        assert offered(world)[2:] == ["cancel_tool_call", "list_activity", "sleep_until_event_or_input"]
+        assert offered(world)[2:] == [builtin.spec.name for builtin in BUILTINS]
     assert world.model.seen[0].tools == world.model.seen[1].tools
 
 
@@ -40,7 +41,7 @@ def test_a_name_the_model_refuses_is_reported_once_and_the_rest_goes_on() -> Non
         world.say(text)
         world.settle()
     assert [code for kind, code in world.outputs() if kind == "error"] == ["tool_refused"]
-    assert offered(world) == ["cancel_tool_call", "list_activity", "sleep_until_event_or_input"]
+    assert offered(world) == [builtin.spec.name for builtin in BUILTINS]
     assert world.kinds == ["user", "assistant"] * 2
 
 

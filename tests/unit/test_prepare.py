@@ -11,8 +11,9 @@ from runtime.model.calls import CallState, CallTarget
 from runtime.model.entries import Event, ImageItem, Item, TextItem, ToolResult, UserText
 from runtime.model.messages import Message, ResultContent
 from runtime.model.threads import Thread
-from runtime.prepare import Limits, prepare
+from runtime.prepare import prepare
 from tests.support.values import (
+    LIMITS,
     NOW_MS,
     answered,
     asked,
@@ -27,7 +28,7 @@ from tests.support.values import (
 
 
 def prepared(thread: Thread, *messages: Message) -> Draft:
-    return prepare(thread, messages, NOW_MS + 5_000, Limits(item_chars=1_000, message_bytes=10_000))
+    return prepare(thread, messages, NOW_MS + 5_000, replace(LIMITS, item_chars=1_000, message_bytes=10_000))
 
 
 def waiting_thread(target: CallTarget | None = None) -> Thread:
@@ -169,13 +170,13 @@ def test_metadata_is_replaced_only_by_a_message_sent_later() -> None:
     first = text_message("a", metadata={"user_id": "ann", "n": 1}, sent_ms=2_000)
     late = text_message("b", metadata={"user_id": "bob"}, sent_ms=1_000)
     draft = prepared(thread_of(), first, late, text_message("c"))
-    assert (draft.person.user_id, draft.person.metadata) == ("ann", {"user_id": "ann", "n": 1})
+    assert (draft.row.person.user_id, draft.row.person.metadata) == ("ann", {"user_id": "ann", "n": 1})
 
 
 def test_metadata_without_a_user_keeps_the_user_before() -> None:
     first = text_message("a", metadata={"user_id": "ann"}, sent_ms=1)
     draft = prepared(thread_of(), first, text_message("b", metadata={"n": 2}, sent_ms=2))
-    assert (draft.person.user_id, draft.person.metadata) == ("ann", {"n": 2})
+    assert (draft.row.person.user_id, draft.row.person.metadata) == ("ann", {"n": 2})
 
 
 def test_a_text_over_the_limit_is_cut_with_a_note() -> None:
@@ -193,7 +194,8 @@ def test_an_empty_text_is_stored_as_something_a_model_accepts() -> None:
 
 def result_items(*items: Item, item_chars: int = 100, message_bytes: int = 1_000) -> tuple[Item, ...]:
     message = replace(result_message("call_1"), content=ResultContent("call_1", items))
-    body = prepare(waiting_thread(), [message], NOW_MS, Limits(item_chars, message_bytes)).entries[0].body
+    limits = replace(LIMITS, item_chars=item_chars, message_bytes=message_bytes)
+    body = prepare(waiting_thread(), [message], NOW_MS, limits).entries[0].body
     assert isinstance(body, ToolResult)
     return body.items
 
@@ -210,7 +212,8 @@ def test_a_result_of_very_many_items_stays_within_its_bytes_and_says_what_is_mis
 
 
 def test_a_text_whose_bytes_are_many_is_cut_within_a_character() -> None:
-    draft = prepare(thread_of(), [text_message("\u4e2d" * 500)], NOW_MS, Limits(1_000, 1_000))
+    limits = replace(LIMITS, item_chars=1_000, message_bytes=1_000)
+    draft = prepare(thread_of(), [text_message("\u4e2d" * 500)], NOW_MS, limits)
     body = draft.entries[0].body
     assert isinstance(body, UserText)
     assert body.text == "\u4e2d" * 333 + phrases.cut_note(333, 500)
