@@ -108,7 +108,10 @@ def go_to_their_own_threads(draft: Draft, messages: Sequence[Message], limits: L
     if draft.thread.entries or draft.thread.inbox or draft.row.version == 0:
         return False
     calls = [draft.call(message.content.call_id) for message in messages if isinstance(message.content, EventContent)]
-    within = replace(limits, live_children=limits.live_children - len(messages) + 1)
+    further = len(messages) - 1
+    within = replace(
+        limits, live_children=limits.live_children - further, open_threads=limits.open_threads - further
+    )
     return births.too_many(draft, within) is None and all(
         call is not None and call.state == "subscribed" for call in calls
     )
