@@ -81,7 +81,7 @@ def test_a_child_is_offered_what_its_root_is() -> None:
 
 
 def test_a_turn_without_words_is_shown_as_one() -> None:
-    _, assistant = rendered(THREAD, thread_of(asked(), AssistantText("")).entries)
+    _, assistant = rendered(ThreadRow(THREAD, THREAD), thread_of(asked(), AssistantText("")).entries)
     assert assistant.blocks == (TextBlock(phrases.NO_REPLY),)
 
 

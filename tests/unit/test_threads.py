@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from runtime import phrases
 from runtime.context import rendered
 from runtime.identity import call_id_at, child_id
@@ -182,13 +184,13 @@ def test_a_thread_names_its_own_stack_or_is_told_both() -> None:
     assert "['t', 'x']" in texts(world.thread())[2]
 
 
-def test_depth_and_number_of_threads_are_limited_with_a_result_that_says_so() -> None:
-    for limits in ({"thread_depth": 0}, {"live_children": 0}, {"open_threads": 0}):
-        world = World(Family(root=[spawns("alpha", ["t"]), says("sorry")]), **limits)
-        world.say("look")
-        world.settle()
-        assert texts(world.thread())[2].startswith("Error: no thread was started")
-        assert world.thread().family.children == ()
+@pytest.mark.parametrize("limit", ["thread_depth", "live_children", "open_threads"])
+def test_depth_and_number_of_threads_are_limited_with_a_result_that_says_so(limit: str) -> None:
+    world = World(Family(root=[spawns("alpha", ["t"]), says("sorry")]), **{limit: 0})
+    world.say("look")
+    world.settle()
+    assert texts(world.thread())[2].startswith("Error: no thread was started")
+    assert world.thread().family.children == ()
 
 
 def test_a_root_neither_reports_nor_closes() -> None:
