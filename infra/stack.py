@@ -201,7 +201,7 @@ class InfinityStack(Stack):
         allow = self.slices.slice.allow
         queues = (self.queues.input, self.queues.output, self.queues.dead_letters, self.timers.queue)
         allow(["sqs:SendMessage"], [queue.queue_arn for queue in queues])
-        actions = ("BatchGetItem", "Query", "PutItem", "DeleteItem", "BatchWriteItem")
+        actions = ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem")
         allow([f"dynamodb:{action}" for action in actions], [self.state.table_arn])
         allow(["s3:GetObject"], [self.payloads.arn_for_objects("*")])
         # Without it S3 answers 403 for an object that is not there, which would look like a missing right.

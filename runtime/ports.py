@@ -77,7 +77,11 @@ class Choices(Protocol):
     """What users are to choose, kept until they have. Reads are consistent."""
 
     def put(self, choice: Choice) -> None:
-        """Store the choice as open, unless it is there already: then nothing changes."""
+        """Store the choice as open, unless it is there already: then nothing changes.
+
+        Raises:
+            PermanentError: it is larger than what can be kept.
+        """
 
     def get(self, thread_id: str, choice_id: str) -> Choice | None: ...
 
@@ -85,14 +89,18 @@ class Choices(Protocol):
         """Return the open choices of this call."""
 
     def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:
-        """Mark the choice as no longer open; `answered` is None where nobody chose. Repeating it is harmless."""
+        """Mark the choice as no longer open; `answered` is None where nobody chose. The first time counts."""
 
 
 class Views(Protocol):
     """The newest view of each type that a thread's tools want shown."""
 
     def put(self, view: View) -> bool:
-        """Store the view unless one received later is there. Returns whether it is the newest."""
+        """Store the view unless one received later is there. Returns whether it is the newest.
+
+        Raises:
+            PermanentError: its content is larger than what can be kept; it should travel by reference.
+        """
 
     def of_thread(self, thread_id: str) -> tuple[View, ...]: ...
 

@@ -1,4 +1,4 @@
-"""What every history promises of threads that begin in another's commit, see its entries, and close with it."""
+"""What every history promises of threads that begin in another's commit and see its entries."""
 
 from dataclasses import replace
 
@@ -12,10 +12,8 @@ from runtime.model.threads import (
     Child,
     Commit,
     Compaction,
-    EndedThread,
     Family,
     Inherited,
-    NewThread,
     Person,
     Thread,
     ThreadRow,
@@ -23,47 +21,10 @@ from runtime.model.threads import (
     Wanted,
 )
 from runtime.ports import History
+from tests.conformance.family_steps import begin, close, committed, descend, positions
 from tests.support.history_values import KEY, NOTHING_ELSE, call, child_of, commit_to, said
 
 TODAY, YESTERDAY = "2026-12-01", "2026-11-30"
-
-
-def positions(thread: Thread) -> list[int]:
-    return [entry.position for entry in thread.entries]
-
-
-def committed(history: History, commit: Commit) -> Thread:
-    history.commit(commit)
-    return history.load(commit.row.thread_id, NOTHING_ELSE)
-
-
-def begin(history: History, parent: Thread, *children: NewThread) -> Thread:
-    """Begin these threads in a commit of the parent's with one entry more."""
-    commit = commit_to(parent, said(parent.row.head + 1), created=children)
-    return committed(history, replace(commit, row=replace(commit.row, has_family=True)))
-
-
-def close(history: History, thread: Thread) -> Commit:
-    commit = commit_to(thread, said(thread.row.head + 1, "that was it"))
-    commit = replace(commit, row=replace(commit.row, closed=True))
-    history.commit(commit)
-    return commit
-
-
-@pytest.fixture
-def root(history: History, thread_id: str) -> Thread:
-    """A root of four entries."""
-    return committed(history, commit_to(history.load(thread_id, NOTHING_ELSE), *map(said, range(1, 5))))
-
-
-def descend(history: History, root: Thread, depth: int) -> list[Thread]:
-    """A line of threads below the root, each begun at its parent's head and with one entry more since then."""
-    line = [root]
-    for level in range(depth):
-        new = child_of(line[-1], f"c{level}", said(line[-1].row.head + 1))
-        line[-1] = begin(history, line[-1], new)
-        line.append(history.load(new.row.thread_id, NOTHING_ELSE))
-    return line
 
 
 def test_a_child_sees_what_it_inherits_and_then_its_own_in_one_line(history: History, root: Thread) -> None:
@@ -196,118 +157,6 @@ def test_a_parent_knows_its_open_children_and_how_many_threads_are_open_in_the_t
 
 def test_a_root_without_children_knows_of_no_family(history: History, root: Thread) -> None:
     assert history.load(root.row.thread_id, NOTHING_ELSE).family == Family()
-
-
-def test_a_closing_closes_every_open_thread_below_and_raises_its_version(history: History, root: Thread) -> None:
-    line = descend(history, root, 4)
-    sibling = child_of(line[0], "sibling", said(line[0].row.head + 1))
-    begin(history, line[0], sibling)
-    close(history, line[1])
-
-    loaded = [history.load(each.row.thread_id, NOTHING_ELSE) for each in line]
-
-    assert [each.row.closed for each in loaded] == [False, True, True, True, True]
-    before = [each.row.version for each in line]
-    assert [now.row.version - then for now, then in zip(loaded[1:], before[1:], strict=True)] == [1, 1, 1, 1]
-    assert [each.family.ancestors_open for each in loaded] == [True, True, False, False, False]
-    assert loaded[0].family == Family((Child(sibling.row.thread_id, sibling.row.birth),), open_threads=1)
-    assert history.load(sibling.row.thread_id, NOTHING_ELSE).is_open
-
-
-def test_a_slice_that_still_runs_below_a_closing_loses(history: History, root: Thread) -> None:
-    _, child, grandchild = descend(history, root, 2)
-    close(history, child)
-
-    with pytest.raises(FenceLost):
-        history.commit(commit_to(grandchild, said(grandchild.row.head + 1), consumed=(KEY,)))
-
-    assert history.load(grandchild.row.thread_id, Wanted((KEY,), (), 0)).inbox == frozenset()
-
-
-def test_a_closed_thread_is_as_the_slice_that_closed_it_expects(history: History, root: Thread) -> None:
-    _, child = descend(history, root, 1)
-    begun = [child_of(child, name, said(child.row.head + 1)) for name in ("a", "b")]
-    child = begin(history, child, *begun)
-    commit = close(history, child)
-
-    assert history.load(child.row.thread_id, NOTHING_ELSE) == after(child, commit)
-    assert history.load(child.row.thread_id, NOTHING_ELSE).family == Family(open_threads=0)
-
-
-def test_a_thread_that_begins_in_the_commit_that_closes_its_parent_is_closed(history: History, root: Thread) -> None:
-    _, child = descend(history, root, 1)
-    new = child_of(child, "late", said(child.row.head + 1))
-    commit = commit_to(child, created=(new,))
-    commit = replace(commit, row=replace(commit.row, closed=True, has_family=True))
-
-    loaded = committed(history, commit)
-
-    assert loaded.family == Family()
-    assert history.load(new.row.thread_id, NOTHING_ELSE).row.closed
-
-
-def test_a_lost_fence_closes_nothing(history: History, root: Thread) -> None:
-    _, child, grandchild = descend(history, root, 2)
-    committed(history, commit_to(child))
-
-    with pytest.raises(FenceLost):
-        close(history, child)
-
-    assert history.load(grandchild.row.thread_id, NOTHING_ELSE) == grandchild
-    assert history.load(child.row.thread_id, NOTHING_ELSE).is_open
-    assert history.ended_with(child.row.thread_id) == ()
-
-
-def test_a_commit_to_a_closed_thread_closes_nothing_again(history: History, root: Thread) -> None:
-    line = descend(history, root, 3)
-    close(history, line[2])
-    close(history, line[1])
-    for closed in (line[1], line[2], line[3]):
-        again = history.load(closed.row.thread_id, NOTHING_ELSE)
-        commit = commit_to(again)
-        assert committed(history, commit) == after(again, commit)
-
-    assert history.load(root.row.thread_id, NOTHING_ELSE).family.open_threads == 0
-    assert [each.thread_id for each in history.ended_with(line[1].row.thread_id)] == [line[1].row.thread_id]
-    assert len(history.ended_with(line[2].row.thread_id)) == 2
-
-
-def test_a_closed_thread_names_what_ended_with_it_and_the_calls_that_were_live(history: History, root: Thread) -> None:
-    _, child, grandchild = descend(history, root, 2)
-    quiet = child_of(grandchild, "quiet", said(grandchild.row.head + 1))
-    calls = (call("b", "subscribed"), call("a", "detached"), call("c", "answered"))
-    committed(history, commit_to(grandchild, calls=calls, created=(quiet,)))
-    ended_before = child_of(child, "before", said(child.row.head + 1))
-    child = begin(history, child, ended_before)
-    close(history, history.load(ended_before.row.thread_id, NOTHING_ELSE))
-    child = committed(history, commit_to(child, calls=(call("own", "detached"),)))
-    close(history, child)
-
-    first, *below = history.ended_with(child.row.thread_id)
-
-    assert first == EndedThread(child.row.thread_id, (call("own", "detached"),))
-    assert sorted(below, key=lambda each: len(each.calls)) == [
-        EndedThread(quiet.row.thread_id, ()),
-        EndedThread(grandchild.row.thread_id, (call("a", "detached"), call("b", "subscribed"))),
-    ]
-    assert history.ended_with(grandchild.row.thread_id) == ()
-    assert [each.thread_id for each in history.ended_with(ended_before.row.thread_id)] == [ended_before.row.thread_id]
-    assert history.ended_with(root.row.thread_id) == ()
-
-
-def test_a_compaction_that_ends_was_never_among_the_open_threads(history: History, root: Thread) -> None:
-    new = child_of(root, "z", said(5), kind="compaction")
-    spawned = child_of(root, "c", said(5))
-    begin(history, root, new, spawned)
-    close(history, history.load(new.row.thread_id, NOTHING_ELSE))
-    assert history.load(root.row.thread_id, NOTHING_ELSE).family.open_threads == 1
-
-    child = history.load(spawned.row.thread_id, NOTHING_ELSE)
-    below = child_of(child, "z", said(6), kind="compaction")
-    begin(history, child, below)
-    close(history, history.load(spawned.row.thread_id, NOTHING_ELSE))
-    assert history.load(root.row.thread_id, NOTHING_ELSE).family.open_threads == 0
-    assert history.load(below.row.thread_id, NOTHING_ELSE).row.closed
 
 
 def test_a_child_has_its_roots_metadata_and_a_user_of_its_own(history: History, thread_id: str) -> None:

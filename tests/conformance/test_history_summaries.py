@@ -9,20 +9,12 @@ from runtime.model.after import after
 from runtime.model.entries import Entry
 from runtime.model.threads import Commit, Compaction, Summary, SummaryRef, Thread, Wanted, behind
 from runtime.ports import History
+from tests.conformance.family_steps import committed, positions
 from tests.support.history_values import NOTHING_ELSE, child_of, commit_to, said, summary_of
-
-
-def positions(thread: Thread) -> list[int]:
-    return [entry.position for entry in thread.entries]
 
 
 def visible(thread: Thread) -> tuple[Entry, ...]:
     return behind(thread.row.summary, thread.entries)
-
-
-def committed(history: History, commit: Commit) -> Thread:
-    history.commit(commit)
-    return history.load(commit.row.thread_id, NOTHING_ELSE)
 
 
 def wanting(*summary_ids: str, performed: int = 0) -> Wanted:

@@ -15,8 +15,10 @@ RECEIVE = {
 }
 STATE = {
     "dynamodb:BatchGetItem",
+    "dynamodb:GetItem",
     "dynamodb:Query",
     "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
     "dynamodb:DeleteItem",
     "dynamodb:BatchWriteItem",
 }

@@ -6,6 +6,8 @@
     thread#<id>        mark                    subject, deaths
     toolsets#<root>    server#<name>           manifest (compressed), fetched_ms, expires_at
 
+What users are shown and choose lies in the same table, see `dynamodb_choices`.
+
 One small item for each fact: none grows with the conversation. Keys never start with a caller's text. DynamoDB removes
 expired items days late, so expiry is compared on reading.
 """
@@ -51,7 +53,7 @@ class DynamoReceipts:
 
     def read(self, thread_id: str, keys: Sequence[MessageKey]) -> Progress:
         wanted = {_receipt(key): key for key in keys}
-        items = self._get(_thread(thread_id), [*wanted, _PERFORMED, _MARK])
+        items = self._get(thread_pk(thread_id), [*wanted, _PERFORMED, _MARK])
         now_s = self._clock.now_ms() // 1000
         receipts = {
             key: str(items[sort_key]["body_hash"]["S"])
@@ -61,7 +63,7 @@ class DynamoReceipts:
         return Progress(receipts, _performed_in(items.get(_PERFORMED)), _mark_in(items.get(_MARK)))
 
     def write(self, thread_id: str, handled: Sequence[Message], performed: int) -> None:
-        pk = _thread(thread_id)
+        pk = thread_pk(thread_id)
         expires_at = {"N": str(self._clock.now_ms() // 1000 + self._life_s)}
         # The same message twice in one delivery is one receipt; DynamoDB refuses two writes of one key.
         items: dict[str, Item] = {
@@ -73,7 +75,7 @@ class DynamoReceipts:
         _write_all(self._client, self._table, puts, self._clock)
 
     def mark(self, thread_id: str, mark: Mark | None) -> None:
-        key: Item = {"pk": {"S": _thread(thread_id)}, "sk": {"S": _MARK}}
+        key: Item = {"pk": {"S": thread_pk(thread_id)}, "sk": {"S": _MARK}}
         with translated():
             if mark is None:
                 self._client.delete_item(TableName=self._table, Key=key)
@@ -127,7 +129,7 @@ class DynamoManifests:
             return [item for page in pages for item in page["Items"]]
 
 
-def _thread(thread_id: str) -> str:
+def thread_pk(thread_id: str) -> str:
     return f"thread#{thread_id}"
 
 
