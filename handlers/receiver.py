@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from handlers.logs import write_runtime_logs_through
 from runtime.adapters.aws.clients import client_config
+from runtime.adapters.aws.dynamodb_choices import DynamoViews
 from runtime.adapters.aws.s3 import S3Payloads
 from runtime.adapters.aws.secrets import SecretsKeyring
 from runtime.adapters.aws.sqs import SqsQueues
@@ -25,7 +26,7 @@ from runtime.settings import Settings
 logger = Logger(service="receiver")
 metrics = Metrics(namespace="Infinity", service="receiver")
 
-_COUNTED_AS = {
+COUNTED_AS = {
     None: "CallbacksAccepted",
     "no_such_path": "CallbacksNotFound",
     "method": "CallbacksWrongMethod",
@@ -66,15 +67,17 @@ def _environment() -> _Environment:
     secrets = boto3.client("secretsmanager", config=config)
     keyring = SecretsKeyring(secrets, settings.token_secret_arn, settings.key_rest_s, clock)
     sqs = boto3.client("sqs", config=config)
+    views = DynamoViews(boto3.client("dynamodb", config=config), settings.state_table)
     queues = SqsQueues(sqs, settings.input_queue_url, settings.output_queue_url, keyring, clock)
     payloads = S3Payloads(boto3.client("s3", config=config), settings.payload_bucket)
     limits = Limits(settings.callback_body_limit_bytes, settings.inline_bytes)
-    return _Environment(ReceiverPorts(keyring, queues, payloads, clock), limits)
+    return _Environment(ReceiverPorts(keyring, queues, payloads, views, clock), limits)
 
 
 def _request(event: dict[str, Any]) -> Request:
     http = event["requestContext"]["http"]
-    return Request(method=http["method"], path=event["rawPath"], body=_body(event))
+    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    return Request(method=http["method"], path=event["rawPath"], body=_body(event), headers=headers)
 
 
 def _body(event: dict[str, Any]) -> bytes:
@@ -89,16 +92,18 @@ def _body(event: dict[str, Any]) -> bytes:
 
 
 def _report(answer: Answer) -> None:
-    metrics.add_metric(name=_COUNTED_AS[answer.reason], unit=MetricUnit.Count, value=1)
-    logger.info(
-        "callback answered",
-        extra={
-            "status": answer.status,
-            "reason": answer.reason,
-            "thread_id": answer.thread_id,
-            "call_id": answer.call_id,
-        },
-    )
+    about = answer.about
+    metrics.add_metric(name=COUNTED_AS[answer.reason], unit=MetricUnit.Count, value=1)
+    fields = {
+        "status": answer.status,
+        "reason": answer.reason,
+        "toolset": about and about.toolset,
+        "thread_id": about and about.thread_id,
+        "call_id": about and about.call_id,
+    }
+    # A tool that calls back too late has a subscription that is dead, or a result that nobody gets.
+    write = logger.error if answer.reason == "expired" else logger.info
+    write("callback answered", extra=fields)
 
 
 def _response(status: int, body: str) -> dict[str, Any]:

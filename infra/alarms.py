@@ -1,6 +1,7 @@
 """What a person should look at: messages that ended up aside or do not get on, each kind with an alarm of its own."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -9,18 +10,38 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-# What the slice counts, by the names it counts under. Bodies it could not read are parked beside what failed for other
-# reasons; a missing permission or a wrong setting makes messages come back until somebody mends it.
 NAMESPACE = "Infinity"
-DIMENSIONS = {"service": "slice"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A kind of trouble, under the name by which the function of this service counts it."""
+
+    service: str
+    metric: str
+    description: str
+
+
+# Bodies that could not be read are parked beside what failed for other reasons; a missing permission or a wrong setting
+# makes messages come back until somebody mends it. The receiver has no database, so it cannot know whether anybody
+# still waits for a callback that came too late: all of them are counted, and its log names server, thread and call.
 COUNTED = {
-    "malformed_bodies": "Somebody sends messages to the input queue that nobody can read",
-    "misconfigured": "Slices are refused access or misconfigured: messages wait until that is mended",
+    "MalformedBodies": Counted(
+        "slice", "malformed_bodies", "Somebody sends messages to the input queue that nobody can read"
+    ),
+    "Misconfigured": Counted(
+        "slice", "misconfigured", "Slices are refused access or misconfigured: messages wait until that is mended"
+    ),
+    "ExpiredCallbacks": Counted(
+        "receiver",
+        "CallbacksExpiredToken",
+        "A tool still calls back under a token that expired: a subscription may be dead",
+    ),
 }
 
 
 class Alarms(Construct):
-    """One alarm per dead-letter queue that is not empty, and one per kind of trouble that the slice counts."""
+    """One alarm per dead-letter queue that is not empty, and one per kind of trouble that the functions count."""
 
     def __init__(
         self,
@@ -37,15 +58,15 @@ class Alarms(Construct):
                 period=Duration.minutes(1), statistic=cloudwatch.Stats.MAXIMUM
             )
             self._alarm(f"{what}NotEmpty", metric, "Messages were given up: read them, mend the cause, redrive them")
-        for counted, description in COUNTED.items():
+        for name, counted in COUNTED.items():
             metric = cloudwatch.Metric(
                 namespace=NAMESPACE,
-                metric_name=counted,
-                dimensions_map=DIMENSIONS,
+                metric_name=counted.metric,
+                dimensions_map={"service": counted.service},
                 period=Duration.minutes(5),
                 statistic=cloudwatch.Stats.SUM,
             )
-            self._alarm(counted.title().replace("_", ""), metric, description)
+            self._alarm(name, metric, counted.description)
 
     def _alarm(self, construct_id: str, metric: cloudwatch.Metric, description: str) -> None:
         alarm = metric.create_alarm(

@@ -83,6 +83,7 @@ class InfinityStack(Stack):
                 {
                     "INFINITY_INPUT_QUEUE_URL": self.queues.input.queue_url,
                     "INFINITY_OUTPUT_QUEUE_URL": self.queues.output.queue_url,
+                    "INFINITY_STATE_TABLE": self.state.table_name,
                     "INFINITY_PAYLOAD_BUCKET": self.payloads.bucket_name,
                     "INFINITY_TOKEN_SECRET_ARN": self.token_secret.arn,
                     "INFINITY_CALLBACK_BODY_LIMIT_BYTES": str(reach.callback_body_limit_bytes),
@@ -183,7 +184,10 @@ class InfinityStack(Stack):
 
     def _grant_receiver(self) -> None:
         receiver = self.receiver.receiver
-        receiver.allow(["sqs:SendMessage"], [self.queues.input.queue_arn])
+        receiver.allow(["sqs:SendMessage"], [self.queues.input.queue_arn, self.queues.output.queue_arn])
+        # Views stand beside their thread. The manifests in the same table tell agents which tools there are: not these.
+        of_threads = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["thread#*"]}}
+        receiver.allow(["dynamodb:PutItem"], [self.state.table_arn], of_threads)
         receiver.allow(["s3:PutObject"], [self.payloads.arn_for_objects("*")])
         receiver.allow(["secretsmanager:GetSecretValue"], [self.token_secret.arn])
 
@@ -203,7 +207,7 @@ class InfinityStack(Stack):
         allow(["sqs:SendMessage"], [queue.queue_arn for queue in queues])
         actions = ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem")
         allow([f"dynamodb:{action}" for action in actions], [self.state.table_arn])
-        allow(["s3:GetObject"], [self.payloads.arn_for_objects("*")])
+        allow(["s3:GetObject", "s3:PutObject"], [self.payloads.arn_for_objects("*")])
         # Without it S3 answers 403 for an object that is not there, which would look like a missing right.
         allow(["s3:ListBucket"], [self.payloads.bucket_arn])
         if self.database.cluster_arn is not None:
@@ -213,7 +217,7 @@ class InfinityStack(Stack):
         allow = self.slices.slice.allow
         group = self.timers.schedule_group.ref
         schedules = self.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
-        allow(["scheduler:CreateSchedule"], [schedules])
+        allow(["scheduler:CreateSchedule", "scheduler:DeleteSchedule"], [schedules])
         passed_to = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
         allow(["iam:PassRole"], [self.timers.scheduler_role.role_arn], passed_to)
 

@@ -11,7 +11,7 @@ from constructs import Construct
 
 
 class StateTable(Construct):
-    """One table, `pk` and `sk`, for what may lag behind history or expire: receipts, `performed`, cached manifests."""
+    """One table, `pk` and `sk`, for small state beside history: receipts, `performed`, manifests, choices, views."""
 
     def __init__(self, scope: Construct, construct_id: str, *, removal_policy: RemovalPolicy) -> None:
         super().__init__(scope, construct_id)

@@ -15,6 +15,7 @@ JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | JsonObject 
 
 # SQS MessageGroupId: 1-128 ASCII letters, digits and punctuation, so no space.
 THREAD_ID = re.compile(r"[!-~]{1,128}")
+CHOICE_ID = re.compile(r"[!-~]{1,300}")
 # SQS message body limit, 1 MiB.
 BODY_LIMIT_BYTES = 1_048_576
 
@@ -38,8 +39,7 @@ class TextMessage:
     nonce: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __post_init__(self) -> None:
-        if not THREAD_ID.fullmatch(self.thread_id):
-            raise MessageError("a thread id is 1 to 128 ASCII letters, digits and punctuation, without spaces")
+        _check_thread_id(self.thread_id)
         if not self.text.strip():
             raise MessageError("the text is empty")
         if self.message_id is not None and not self.message_id:
@@ -61,9 +61,43 @@ class TextMessage:
     @property
     def deduplication_id(self) -> str:
         """64 hex digits: equal for the same message of the same thread, never for two messages without an id."""
-        identity = self.message_id if self.message_id is not None else self.nonce
-        parts = json.dumps([self.thread_id, "text", identity], separators=(",", ":"))
-        return hashlib.sha256(parts.encode()).hexdigest()
+        return _hash_of(self.thread_id, "text", self.message_id if self.message_id is not None else self.nonce)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceAnswer:
+    """What a user takes of what a tool lets them choose. `number` is counted from 1, as it is shown.
+
+    It is known by the choice it answers: the first answer counts.
+    """
+
+    thread_id: str
+    choice_id: str
+    number: int
+
+    def __post_init__(self) -> None:
+        _check_thread_id(self.thread_id)
+        if not CHOICE_ID.fullmatch(self.choice_id):
+            raise MessageError("a choice id is 1 to 300 ASCII letters, digits and punctuation, as it was shown")
+        if self.number < 1:
+            raise MessageError("choices are counted from 1")
+
+    @property
+    def message_id(self) -> str:
+        return f"answer:{self.choice_id}"
+
+    @property
+    def body(self) -> str:
+        """JSON. The first of the choices has index 0 there."""
+        content: JsonObject = {"type": "user_choice_answer", "id": self.choice_id, "selected": self.number - 1}
+        return json.dumps({"group_id": self.thread_id, "content": content})
+
+    @property
+    def deduplication_id(self) -> str:
+        return _hash_of(self.thread_id, "user_choice_answer", self.message_id)
+
+
+UserMessage = TextMessage | ChoiceAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +108,7 @@ class Sent:
     sequence_number: str
 
 
-def send(sqs: "SQSClient", input_queue_url: str, message: TextMessage) -> Sent:
+def send(sqs: "SQSClient", input_queue_url: str, message: UserMessage) -> Sent:
     """Put the message on the input queue. Raises: MessageError; botocore's errors as they are."""
     answer = sqs.send_message(
         QueueUrl=input_queue_url,
@@ -94,3 +128,12 @@ def parse_metadata(text: str) -> JsonObject:
     if not isinstance(value, dict):
         raise MessageError('the metadata must be a JSON object, such as {"user_id": "ada"}')
     return value
+
+
+def _check_thread_id(thread_id: str) -> None:
+    if not THREAD_ID.fullmatch(thread_id):
+        raise MessageError("a thread id is 1 to 128 ASCII letters, digits and punctuation, without spaces")
+
+
+def _hash_of(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()

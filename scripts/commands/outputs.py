@@ -36,6 +36,10 @@ class Output:
     fields: JsonObject
     sent_at: float
 
+    @property
+    def is_of_child(self) -> bool:
+        return self.thread_id != self.root_thread_id
+
     def text_of(self, name: str) -> str:
         value = self.fields.get(name, "")
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scripts.commands.chat import render
 from scripts.commands.files import writable_file
+from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
 from scripts.demonstration.crash import TITLE as CRASH_TITLE

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from scripts.commands.chat import render
+from scripts.commands.rendering import render
 from scripts.commands.target import offline_target
 from scripts.demonstration.crash_evidence import KILL_POINTS, KillPoint, Run, read_sightings
 from scripts.demonstration.crash_verdicts import judge_calm, judge_killed

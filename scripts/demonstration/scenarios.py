@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from scripts.commands.chat import render_user
 from scripts.commands.messages import TextMessage, send
 from scripts.commands.outputs import Output, OutputReader
+from scripts.commands.rendering import render_user
 from scripts.commands.target import Target
 from scripts.demonstration.evidence import (
     FUNCTION_OUTPUTS,

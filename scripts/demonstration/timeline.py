@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from scripts.commands.chat import render, render_user
+from scripts.commands.rendering import render, render_user
 from scripts.demonstration.evidence import Evidence
 
 LANE_CELLS = 60

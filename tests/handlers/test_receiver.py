@@ -10,6 +10,7 @@ import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from handlers import receiver
+from runtime.adapters.aws.dynamodb_choices import DynamoViews
 from runtime.adapters.aws.s3 import S3Payloads
 from runtime.adapters.clock import SystemClock
 from runtime.adapters.memory.keyring import FixedKeyring
@@ -21,7 +22,15 @@ from runtime.wire.items import unpack_items
 from runtime.wire.messages import parse_message
 from scripts.offline_stack.emulator import REGION
 from tests.conformance.fifo_driver import SqsFifo, SqsFifoFactory
-from tests.support.clients import fresh_name, s3_client, secrets_client, sqs_client
+from tests.support.clients import (
+    create_state_table,
+    dynamodb_client,
+    fresh_name,
+    s3_client,
+    secrets_client,
+    sqs_client,
+)
+from tests.support.receiver import event, view
 
 KEY = Key("k1", b"opaque key material", 0)
 BODY_LIMIT_BYTES = 500_000
@@ -32,7 +41,9 @@ class Deployed:
     """What stands around a deployed receiver."""
 
     inputs: SqsFifo
+    outputs: SqsFifo
     payloads: S3Payloads
+    views: DynamoViews
 
     def arrived(self) -> list[Message]:
         """Return what is on the input queue, as a slice would read it."""
@@ -45,10 +56,12 @@ def deployed(aws_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dep
     secret = secrets_client(aws_endpoint).create_secret(Name=fresh_name("token"), SecretString=json.dumps(keys))
     s3, bucket = s3_client(aws_endpoint), fresh_name("payloads")
     s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
-    inputs = SqsFifoFactory(sqs_client(aws_endpoint)).queue()
+    fifo, dynamodb = SqsFifoFactory(sqs_client(aws_endpoint)), dynamodb_client(aws_endpoint)
+    inputs, outputs, table = fifo.queue(), fifo.queue(), create_state_table(dynamodb)
     for name, value in {
         "INFINITY_INPUT_QUEUE_URL": inputs.url,
-        "INFINITY_OUTPUT_QUEUE_URL": inputs.url,
+        "INFINITY_OUTPUT_QUEUE_URL": outputs.url,
+        "INFINITY_STATE_TABLE": table,
         "INFINITY_PAYLOAD_BUCKET": bucket,
         "INFINITY_TOKEN_SECRET_ARN": secret["ARN"],
         "INFINITY_CALLBACK_BODY_LIMIT_BYTES": str(BODY_LIMIT_BYTES),
@@ -59,7 +72,7 @@ def deployed(aws_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dep
     }.items():
         monkeypatch.setenv(name, value)
     receiver._environment.cache_clear()
-    yield Deployed(inputs, S3Payloads(s3, bucket))
+    yield Deployed(inputs, outputs, S3Payloads(s3, bucket), DynamoViews(dynamodb, table))
     receiver._environment.cache_clear()
 
 
@@ -158,6 +171,43 @@ def test_what_is_refused_says_why_and_is_counted_and_not_enqueued(
     assert [name for name in counted if name.startswith("Callbacks")] != ["CallbacksAccepted"]
 
 
+def test_whoever_calls_back_too_late_is_named_in_the_log_for_somebody_to_look(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    called(result(), f"/cb/{token(expires_at_ms=1)}")
+
+    [logged] = [vars(line) for line in caplog.records if line.getMessage() == "callback answered"]
+    [counted] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
+    assert (logged["levelname"], logged["toolset"], logged["thread_id"]) == ("ERROR", "builds", "t-1")
+    assert counted["CallbacksExpiredToken"] == [1.0]
+    assert deployed.arrived() == []
+
+
+def test_an_event_is_known_by_its_idempotency_key_however_the_header_is_spelt(deployed: Deployed) -> None:
+    for name in ("idempotency-key", "Idempotency-Key"):
+        assert called(json.dumps(event()), headers={name: "k-1"})["statusCode"] == 200
+
+    [message] = deployed.arrived()
+    assert message.key.message_id == "event:call_1:k-1"
+
+
+def test_a_view_is_kept_and_put_on_the_output_queue_when_it_is_answered(deployed: Deployed) -> None:
+    assert called(json.dumps(view({"rows": [1, 2.5]})))["statusCode"] == 200
+
+    [kept] = deployed.views.of_thread("t-1")
+    [shown] = [json.loads(one.record.body) for one in deployed.outputs.receive()]
+    assert (kept.view_type, kept.content) == ("board", {"rows": [1, 2.5]})
+    assert (shown["type"], shown["thread_id"], shown["content"]) == ("view_update", "t-1", {"rows": [1, 2.5]})
+    assert deployed.arrived() == []
+
+
+def test_a_view_is_not_promised_while_the_table_refuses(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFINITY_STATE_TABLE", "gone")
+
+    assert called(json.dumps(view()))["statusCode"] == 500
+    assert deployed.outputs.receive() == []
+
+
 def test_a_broken_base64_body_is_a_bad_body(deployed: Deployed) -> None:
     assert called("§§§", isBase64Encoded=True)["statusCode"] == 400
     assert deployed.arrived() == []
@@ -174,11 +224,14 @@ def test_nothing_is_promised_while_the_queue_refuses(
     assert "SECRET" not in capsys.readouterr().out
 
 
-def test_contents_and_tokens_are_never_logged(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contents_and_tokens_are_never_logged(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     called(result("SECRET"))
     called('{"type":"SECRET"}')
 
-    logged = capsys.readouterr().out
+    assert caplog.records
+    logged = "".join([capsys.readouterr().out, *(str(vars(line)) for line in caplog.records)])
     assert "SECRET" not in logged
     assert token() not in logged
     assert len(deployed.arrived()) == 1

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from aws_lambda_powertools import Metrics
 
+import handlers.receiver
 import handlers.slice
 from infra.app import build
 from infra.exceptions import exceptions
@@ -104,12 +106,25 @@ def test_missing_permissions_and_wrong_settings_raise_an_alarm(either: Stack) ->
     assert alarm["MetricName"] == Misconfigured.code
 
 
-@pytest.mark.parametrize("counted", ["MalformedBodies", "Misconfigured"])
-def test_alarms_on_counts_look_where_the_slice_counts(either: Stack, counted: str) -> None:
+def test_callbacks_whose_token_has_expired_raise_an_alarm_for_somebody_may_still_wait_for_them(either: Stack) -> None:
+    alarm = either.one("AWS::CloudWatch::Alarm", "ExpiredCallbacks")["Properties"]
+
+    assert alarm["MetricName"] == handlers.receiver.COUNTED_AS["expired"]
+
+
+@pytest.mark.parametrize(
+    ("counted", "counter"),
+    [
+        ("MalformedBodies", handlers.slice.metrics),
+        ("Misconfigured", handlers.slice.metrics),
+        ("ExpiredCallbacks", handlers.receiver.metrics),
+    ],
+)
+def test_alarms_on_counts_look_where_the_function_counts(either: Stack, counted: str, counter: Metrics) -> None:
     alarm = either.one("AWS::CloudWatch::Alarm", counted)["Properties"]
 
-    assert alarm["Namespace"] == handlers.slice.metrics.namespace
-    assert alarm["Dimensions"] == [{"Name": "service", "Value": handlers.slice.metrics.service}]
+    assert alarm["Namespace"] == counter.namespace
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": counter.service}]
     assert alarm["Statistic"] == "Sum"
 
 

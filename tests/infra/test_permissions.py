@@ -29,16 +29,18 @@ ALLOWED = {
     | {
         "sqs:SendMessage",
         "s3:GetObject",
+        "s3:PutObject",
         "s3:ListBucket",
         "secretsmanager:GetSecretValue",
         "dsql:DbConnect",
         "scheduler:CreateSchedule",
+        "scheduler:DeleteSchedule",
         "iam:PassRole",
         "bedrock:InvokeModelWithResponseStream",
         "lambda:InvokeFunctionUrl",
         "lambda:InvokeFunction",
     },
-    "receiver": LOGS | {"sqs:SendMessage", "s3:PutObject", "secretsmanager:GetSecretValue"},
+    "receiver": LOGS | {"sqs:SendMessage", "s3:PutObject", "dynamodb:PutItem", "secretsmanager:GetSecretValue"},
     "timer_relay": LOGS | RECEIVE | {"sqs:SendMessage"},
     "migrate": LOGS | {"dsql:DbConnectAdmin"},
     "example_toolset": LOGS | {"lambda:InvokeFunction"},
@@ -84,13 +86,20 @@ def test_the_slice_sends_to_the_four_queues_it_has_business_with(either: Stack) 
 
 
 def test_the_receiver_and_the_relay_cannot_reach_dead_letters_or_history(cloud: Stack) -> None:
-    reachable = {"receiver": ("InputQueueUrl",), "timer_relay": ("InputQueueUrl", "TimerQueueUrl")}
+    reachable = {"receiver": ("InputQueueUrl", "OutputQueueUrl"), "timer_relay": ("InputQueueUrl", "TimerQueueUrl")}
 
     for handler, names in reachable.items():
         statement = cloud.statement(cloud.role_of(handler), "sqs:SendMessage")
         queues = {resource["Fn::GetAtt"][0] for resource in listed(statement["Resource"])}
         assert queues == {cloud.outputs[name]["Ref"] for name in names}
         assert not points_to(cloud.statements(cloud.role_of(handler)), "Database")
+
+
+def test_the_receiver_may_write_beside_threads_and_not_change_which_tools_agents_are_offered(either: Stack) -> None:
+    statement = either.statement(either.role_of("receiver"), "dynamodb:PutItem")
+
+    assert points_to(statement["Resource"], "StateTable")
+    assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["thread#*"]}}
 
 
 def test_everyone_who_may_use_the_receivers_address_may_invoke_the_receiver_through_it(either: Stack) -> None:
@@ -156,13 +165,16 @@ def test_only_schedules_of_this_accounts_own_group_can_take_the_schedulers_role(
     }
 
 
-def test_the_slice_makes_schedules_in_its_own_group_and_hands_its_role_to_the_scheduler_only(either: Stack) -> None:
+def test_the_slice_makes_and_deletes_schedules_in_its_own_group_and_hands_its_role_to_the_scheduler_only(
+    either: Stack,
+) -> None:
     role = either.role_of("slice")
     (group,) = either.resources("AWS::Scheduler::ScheduleGroup")
     passing = either.statement(role, "iam:PassRole")
 
-    schedules = either.statement(role, "scheduler:CreateSchedule")["Resource"]
-    assert "".join(texts(schedules)).endswith(f":schedule/{group}/*")
+    for action in ("scheduler:CreateSchedule", "scheduler:DeleteSchedule"):
+        schedules = either.statement(role, action)["Resource"]
+        assert "".join(texts(schedules)).endswith(f":schedule/{group}/*")
     assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
     assert points_to(passing["Resource"], "SchedulerRole")
 

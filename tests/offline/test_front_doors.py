@@ -12,6 +12,7 @@ from scripts.bootstrap import ROOT, VENV
 from scripts.commands.chat import follow_turn
 from scripts.commands.messages import TextMessage, send
 from scripts.commands.outputs import Output, OutputReader
+from scripts.commands.rendering import Screen
 from scripts.commands.target import Target
 from scripts.offline_stack.stack import OfflineStack
 
@@ -27,7 +28,7 @@ def test_the_line_of_the_aws_cli_in_the_readme_is_answered(stack: OfflineStack, 
 
     shown = io.StringIO()
     reader = OutputReader(target.sqs, target.output_queue_url, "my-conversation")
-    assert follow_turn(reader, Console(file=shown, width=200), PATIENCE_S)
+    assert follow_turn(reader, Screen(Console(file=shown, width=200)), PATIENCE_S)
     assert "agent" in shown.getvalue()
 
 

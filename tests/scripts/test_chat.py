@@ -15,6 +15,7 @@ from rich.console import Console
 
 from scripts.commands.chat import converse, follow_turn
 from scripts.commands.outputs import OutputReader
+from scripts.commands.rendering import Screen
 from scripts.commands.target import Target, TargetError, deployed_target
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def put(sqs: "SQSClient", queue_url: str, output_type: str, thread_id: str = "t"
 
 def follow(sqs: "SQSClient", queue_url: str, wait_s: float, log: Path | None = None) -> tuple[bool, str]:
     shown = io.StringIO()
-    is_done = follow_turn(OutputReader(sqs, queue_url, "t"), Console(file=shown, width=200), wait_s, log)
+    is_done = follow_turn(OutputReader(sqs, queue_url, "t"), Screen(Console(file=shown, width=200)), wait_s, log)
     return is_done, shown.getvalue()
 
 
@@ -70,10 +71,10 @@ def test_whoever_waits_in_vain_is_told_where_to_look(sqs: "SQSClient", queue_url
 
 
 def test_a_conversation_whose_outputs_cannot_be_read_ends_with_the_reason(sqs: "SQSClient", queue_url: str) -> None:
-    reader, console = OutputReader(sqs, queue_url + "-gone", "t"), Console(file=io.StringIO())
+    reader, screen = OutputReader(sqs, queue_url + "-gone", "t"), Screen(Console(file=io.StringIO()))
     to_be_read, written = os.pipe()  # nobody types
     with os.fdopen(to_be_read) as keyboard, os.fdopen(written, "w"), pytest.raises(ClientError, match="NonExistent"):
-        converse(Target(sqs, {}), "t", reader, console, keyboard.readline)
+        converse(Target(sqs, {}), "t", reader, screen, keyboard.readline)
 
 
 @pytest.mark.usefixtures("sqs")

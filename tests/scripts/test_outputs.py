@@ -1,11 +1,14 @@
 """How scripts/chat reads the output queue."""
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
-from scripts.commands.chat import render
+from scripts.commands.messages import JsonObject
 from scripts.commands.outputs import Output, OutputOrder, read_output
+from scripts.commands.rendering import Screen, render
 
 
 def output(name: str, seq: int | None, thread_id: str = "root") -> Output:
@@ -49,7 +52,18 @@ def test_a_body_is_read_with_the_fields_of_its_type() -> None:
         ({"type": "tool_call", "name": "run_build", "arguments": {"seconds": 5}}, 'calls  run_build {"seconds": 5}'),
         ({"type": "tool_result", "display": "done"}, "result done"),
         ({"type": "error", "code": "model", "message": "busy", "retrying": True}, "error  model: busy (trying again)"),
-        ({"type": "thread_spawned"}, "thread_spawned"),
+        ({"type": "oauth_required", "auth_url": "https://login.example/"}, "login  https://login.example/"),
+        ({"type": "user_choice_complete", "choice_id": "c-1"}, "choice c-1 is closed"),
+        ({"type": "view_update", "view_type": "board", "content": {"rows": [1]}}, 'view   board: {"rows": [1]}'),
+        (
+            {"type": "view_update", "view_type": "board", "content": None, "payload": {"key": "a/b", "size_bytes": 5}},
+            'view   board: {"key": "a/b", "size_bytes": 5}',
+        ),
+        ({"type": "thread_spawned", "child_thread_id": "c", "task": "look"}, "begins c: look"),
+        ({"type": "report", "text": "found it"}, "report found it"),
+        ({"type": "thread_closed"}, "closed"),
+        ({"type": "compacted", "up_to": 7}, "compacted"),
+        ({"type": "of_tomorrow"}, "of_tomorrow"),
     ],
 )
 def test_an_output_is_one_line_for_people(fields: dict[str, object], shown: str) -> None:
@@ -60,3 +74,18 @@ def test_an_output_is_one_line_for_people(fields: dict[str, object], shown: str)
 def test_an_output_of_a_child_says_so() -> None:
     child = Output("1", "text", "child", "root", 16, {"text": "hello"}, sent_at=0.0)
     assert render(child).plain == "[child] agent  hello"
+
+
+def test_what_is_to_be_chosen_is_numbered_from_one_with_its_default_and_its_name() -> None:
+    fields: JsonObject = {"choice_id": "c-1", "prompt": "Which?", "choices": ["this", "that"], "default": 1}
+    question = Output("1", "user_choice_required", "root", "root", None, fields, sent_at=0.0)
+    assert render(question).plain == "choose Which?  (c-1)\n         1  this\n         2  that (default)"
+
+
+@pytest.mark.parametrize(("shows_texts_of_children", "shown"), [(False, []), (True, ["[child] agent  hello"])])
+def test_texts_of_children_are_shown_to_whoever_asks_for_them(shows_texts_of_children: bool, shown: list[str]) -> None:
+    seen = io.StringIO()
+    screen = Screen(Console(file=seen, width=200), shows_texts_of_children)
+    screen.show(Output("1", "text", "child", "root", 16, {"text": "hello"}, sent_at=0.0))
+    screen.show(Output("2", "report", "child", "root", 32, {"text": "found it"}, sent_at=0.0))
+    assert seen.getvalue().splitlines() == [*shown, "[child] report found it"]
