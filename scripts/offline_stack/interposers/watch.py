@@ -107,9 +107,9 @@ class Watch:
             hold.keep()
         if client is None or trap is None:
             return fault.ruling if fault else "pass on"
-        began_at = time.time()
+        began_at, started = self._journal.now(), time.monotonic()
         kill(client)
-        self._journal.write("process gone", pid=client.pid, after_s=round(time.time() - began_at, 4))
+        self._journal.write("process gone", pid=client.pid, after_s=round(time.monotonic() - started, 4))
         trap.record(Kill(client, exchange, stage, began_at))
         return "end here"
 
