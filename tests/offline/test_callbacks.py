@@ -1,80 +1,30 @@
 """The deployed receiver: who may answer a call, what is refused and why, and what becomes of repeats."""
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from runtime import phrases
 from runtime.identity import payload_key
 from runtime.model.entries import TextItem
+from runtime.ports import Key
 from runtime.wire.items import pack_items
-from scripts.commands.messages import TextMessage
-from scripts.commands.target import offline_target
 from scripts.demonstration.evidence import read_calls, read_invocations
 from scripts.offline_stack.stack import OfflineStack
-from tests.offline.attached import attached, manifest, offers
-from tests.offline.bad_callbacks import LIMIT_BYTES, REFUSALS, Refusal, Target
-from tests.offline.callers import Answer, Call, Receiver
-from tests.offline.outside import Outside, Printed, texts_said
-from tests.support.tool_server import Got, ScriptedServer, Step, scripted_server
-
-PATIENCE_S = 30.0
-CALL = '[[script: [{"call": "TOOL", "input": {}}]]]'
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A stack that knows a tool which takes calls and answers none, and one whose result comes first."""
-
-    outside: Outside
-    server: ScriptedServer
-    receiver: Receiver
-
-    def begin(self, name: str, tool: str = "wait") -> str:
-        """Have a thread call a tool; return the thread's id."""
-        thread_id = f"{self.outside.run}-{name}"
-        self.outside.send(thread_id, TextMessage(thread_id, CALL.replace("TOOL", tool)).body)
-        return thread_id
-
-    def call_of(self, thread_id: str, server: str = "waits") -> Call:
-        """Wait for the call of a thread to reach the tool server."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            for got in self.server.requests(f"/{server}/call"):
-                if (call := _call_in(got)).thread_id == thread_id:
-                    return call
-            time.sleep(0.05)
-        raise AssertionError(f"no call of {thread_id} came within {PATIENCE_S:.0f} s")
-
-    def waiting_call(self, name: str) -> Call:
-        call = self.call_of(self.begin(name))
-        self.outside.settle()
-        return call
-
-    def results(self, call: Call) -> list[str]:
-        """What history holds as results of the call, placeholders and events too."""
-        return [entry.text for entry in self.outside.history(call.thread_id) if entry.kind in ("tool_result", "event")]
-
-
-def _call_in(got: Got) -> Call:
-    body = json.loads(got.body)
-    return Call(body["group_id"], body["id"], body["callback_url"])
+from tests.offline.bad_callbacks import A_DAY_MS, LIMIT_BYTES, REFUSALS, Refusal, Target
+from tests.offline.bench import Bench, bench_on
+from tests.offline.callers import Answer, Call
+from tests.offline.outside import Printed, texts_said
+from tests.support.tool_server import Step
 
 
 @pytest.fixture(scope="module")
 def bench(stack: OfflineStack) -> Iterator[Bench]:
-    outside = Outside(stack, offline_target(stack))
-    outside.settle()
-    with scripted_server() as server:
-        offers(server, "waits", manifest("wait"))
-        offers(server, "quick", manifest("quick_wait"))
-        with attached(stack, server, ["waits", "quick"]):
-            yield Bench(outside, server, Receiver(stack.outputs["ReceiverUrl"]))
-            outside.settle()
+    with bench_on(stack) as bench:
+        yield bench
 
 
 @dataclass(frozen=True)
@@ -161,7 +111,7 @@ def test_a_result_that_comes_inside_the_post_is_matched(bench: Bench) -> None:
     call = bench.call_of(bench.begin("inside", "quick_wait"), "quick")
     bench.outside.settle()
     assert bench.results(call) == ["Faster than my own answer."]
-    assert len(bench.server.requests("/quick/call")) == 1
+    assert len(bench.requests_of(call.thread_id, "quick")) == 1
 
 
 def test_a_large_result_travels_by_reference(bench: Bench) -> None:
@@ -206,3 +156,43 @@ def test_results_in_every_loose_form_are_accepted(bench: Bench) -> None:
     }
     said = bench.outside.outputs()
     assert all("turn_done" in [output.type for output in said[call.thread_id]] for call in calls.values())
+
+
+UNKNOWN_KEY_PAUSE_S = 31  # a key id that nobody knows makes the receiver read the secret again, twice a minute at most
+KEY_REST_S = 15 * 60  # a key rests for so long before it signs, and as long do functions go by what they have read
+A_MINUTE_S = 60
+
+
+def test_a_key_that_an_operator_adds_verifies_soon_and_signs_later_and_the_old_one_goes_on_verifying(
+    bench: Bench,
+) -> None:
+    stack, old_key = bench.outside.stack, bench.outside.signing_key()
+    before, unanswered = bench.waiting_call("before-rotation"), bench.waiting_call("never-answered")
+    new_key = Key(f"k-{bench.outside.run}", b"made by an operator", 0)
+    by_new_key = before.another_token(new_key, int(stack.now() * 1000) + A_DAY_MS)
+    by_stranger = before.another_token(replace(new_key, secret=b"a stranger's"), int(stack.now() * 1000) + A_DAY_MS)
+
+    told = [bench.receiver.post(by_new_key, before.result()).error]
+    add_key(stack, new_key, signs_from_s=int(stack.now()) + A_MINUTE_S)
+    stack.move_clock(UNKNOWN_KEY_PAUSE_S)
+    told += [bench.receiver.post(token, before.result("By the new.")).error for token in (by_new_key, by_stranger)]
+    stack.move_clock(KEY_REST_S)
+    resting = bench.waiting_call("new-key-rests")
+    stack.move_clock(A_MINUTE_S)
+    signing = bench.waiting_call("new-key-signs")
+    told += [bench.receiver.post(call.token, call.result()).error for call in (resting, signing, unanswered)]
+    bench.outside.settle()
+
+    assert told == ["the token is forged", "", "the token is forged", "", "", ""]
+    assert [call.key_id for call in (before, resting)] == [old_key.key_id] * 2
+    assert signing.key_id == new_key.key_id
+    calls = (before, resting, signing, unanswered)
+    assert [bench.results(call) for call in calls] == [["By the new."], ["Done."], ["Done."], ["Done."]]
+
+
+def add_key(stack: OfflineStack, key: Key, signs_from_s: int) -> None:
+    """Add a key to those of the deployment, as an operator does."""
+    secrets, arn = stack.client("secretsmanager"), stack.outputs["TokenSecretArn"]
+    keys = json.loads(secrets.get_secret_value(SecretId=arn)["SecretString"])["keys"]
+    added = {"id": key.key_id, "key": key.secret.decode(), "signs_from": signs_from_s}
+    secrets.put_secret_value(SecretId=arn, SecretString=json.dumps({"keys": [*keys, added]}))
