@@ -14,7 +14,7 @@ MOST_EVENTS = 100
 HUGE_CHARS = 3_000_000
 SIGNED_IN = "The user is signed in."
 
-tools = ToolServer("Example tools", "The time, a slow build, events, a choice, a sign-in, a picture, a very long text.")
+tools = ToolServer("Example tools", "The time, a slow build, and a tool for everything else that a tool can do.")
 
 
 @tools.tool()
@@ -102,6 +102,13 @@ def login(call: Call, seconds: Annotated[float, "How long to wait at most."] = 2
 @tools.on_return("login")
 def signed_in(call: Call, given: dict[str, object]) -> str:  # noqa: ARG001 - a real one reads the code it was given
     return SIGNED_IN  # as the other way says it: the runtime keeps whichever result comes first
+
+
+@tools.tool()
+def progress(call: Call, percent: float) -> str:
+    """Show the user, beside the conversation, how far something is."""
+    call.show("progress", {"percent": percent})
+    return "It is shown."
 
 
 @tools.tool()

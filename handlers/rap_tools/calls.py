@@ -96,7 +96,7 @@ class Call:
         """
         parts = [*(self.body[name] for name in CARRIED), self.run]
         state = json.dumps(parts, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
-        url = f"{self.base_url}/return/{base64.urlsafe_b64encode(state).decode()}"
+        url = f"{self.base_url}/return/{base64.urlsafe_b64encode(state).decode().rstrip('=')}"
         if len(url) > MAX_URL_CHARS:
             raise ValueError("the arguments are too long to travel in a URL: call again with shorter ones")
         return url
@@ -141,8 +141,10 @@ def content_of(result: Result) -> Json:
     Raises:
         TypeError: it is nothing that a tool may return.
     """
-    if result is None or isinstance(result, str):
-        return {"text": result if result and result.strip() else "(no result)"}
+    if not result or (isinstance(result, str) and not result.strip()):
+        return {"text": "(no result)"}
+    if isinstance(result, str):
+        return {"text": result}
     return {"content": [_item(part) for part in (result if isinstance(result, list | tuple) else [result])]}
 
 

@@ -1,6 +1,7 @@
 """Requests in, calls out: the protocol's paths, and the memory that keeps a repeated call from running twice."""
 
 import base64
+import contextlib
 import json
 import logging
 import secrets
@@ -43,7 +44,10 @@ class Request:
     @property
     def key(self) -> str:
         """The same for a repeat of the request; unlike any other where the sender gave none."""
-        return self.headers.get("idempotency-key") or secrets.token_hex(8)
+        given = self.headers.get("idempotency-key") or secrets.token_hex(8)
+        if not given.isascii():
+            raise Refused(400, "the Idempotency-Key is not ASCII")  # it is part of ours, and headers carry no more
+        return given
 
     def fields(self) -> Json:
         if len(self.body) > MAX_BODY_BYTES:
@@ -133,11 +137,18 @@ class Intake:
 
     def _check_callback(self, url: str) -> None:
         """Results go to the runtime this server belongs to, if it is told which: a URL in a request is anybody's."""
-        target = urlsplit(url)
-        if target.scheme not in ("http", "https") or not target.hostname:
-            raise Refused(400, "callback_url is not a URL")
-        if self._callback_host and target.netloc != self._callback_host:
+        host = _host_of(url)
+        if self._callback_host and host != self._callback_host:
             raise Refused(403, "callback_url is on a host that results are not sent to")
+
+
+def _host_of(url: str) -> str:
+    """Return host and port, as they stand in a URL that a result can be sent to."""
+    with contextlib.suppress(ValueError):  # a port that is no number, a bracket that is left open
+        target = urlsplit(url)
+        if target.scheme in ("http", "https") and target.hostname and target.port != 0 and url.isascii():
+            return target.netloc
+    raise Refused(400, "callback_url is not a URL")
 
 
 def _invocation(fields: Json) -> Json:
@@ -152,7 +163,7 @@ def _invocation(fields: Json) -> Json:
 def _continued(state: str, request: Request, given: Json) -> Call:
     """Return the call that a `return_url` holds, to go on with what was brought there."""
     try:
-        *parts, run = json.loads(base64.urlsafe_b64decode(state))
+        *parts, run = json.loads(base64.urlsafe_b64decode(f"{state}=="))
         body = _invocation(dict(zip(CARRIED, parts, strict=True)))
     except (ValueError, TypeError, RecursionError) as error:
         raise Refused(404, "there is nothing here") from error

@@ -76,13 +76,13 @@ class ToolServer:
         else:
             call.send_result(content)
 
-    def run(self, port: int = 8000, *, host: str = "127.0.0.1", callback_host: str | None = None) -> None:
-        """Serve until interrupted, and say `READY <port>` when it listens. `PORT` in the environment wins.
+    def run(self, port: int | None = None, *, host: str = "127.0.0.1", callback_host: str | None = None) -> None:
+        """Serve until interrupted, and say `READY <port>` when it listens. Without a port: that of `PORT`, else 8000.
 
         With a `callback_host` (`name:port`), results are sent nowhere else.
         """
         logging.basicConfig(level=logging.INFO)
-        port = int(os.environ.get("PORT", port))
+        port = int(os.environ.get("PORT", "8000")) if port is None else port
         with contextlib.suppress(KeyboardInterrupt), self.listen(port, host, callback_host) as server:
             sys.stdout.write(f"READY {server.server_address[1]}\n")
             sys.stdout.flush()

@@ -101,6 +101,14 @@ def test_who_does_not_open_the_page_is_signed_in_after_a_while(server: ToolClien
     assert [inbox.next().body["type"], inbox.next().body["text"]] == ["oauth", SIGNED_IN]
 
 
+def test_progress_is_shown_beside_its_result(server: ToolClient, inbox: Inbox) -> None:
+    server.post("/call", inbox.invocation("progress", {"percent": 40}))
+
+    view, result = inbox.next().body, inbox.next().body
+    assert view == {"type": "view_update", "group_id": "t-1", "view_type": "progress", "content": {"percent": 40}}
+    assert result == {"type": "tool_result", **CALL, "text": "It is shown."}
+
+
 def test_picture_is_a_png_that_a_reader_takes(server: ToolClient, inbox: Inbox) -> None:
     server.post("/call", inbox.invocation("picture", {}))
 

@@ -104,7 +104,7 @@ def test_its_manifest_is_one_the_runtime_accepts() -> None:
     assert found.toolset is not None
     assert found.toolset.endpoint == f"https://{HOST}/call"
     names = [tool.spec.name for tool in found.toolset.tools]
-    assert names == ["get_time", "run_build", "watch", "ask", "login", "picture", "huge"]
+    assert names == ["get_time", "run_build", "watch", "ask", "login", "progress", "picture", "huge"]
 
 
 @pytest.mark.parametrize("arguments", [{"city": "tokyo"}, {"timezone": "Asia/Tokyo"}, {"city": " Tokyo "}])

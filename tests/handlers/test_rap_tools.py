@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from handlers.rap_tools import Call, ToolServer
+from handlers.rap_tools import Call, Result, ToolServer
 from tests.support.callback_inbox import Inbox, callback_inbox
 from tests.support.tool_client import ToolClient, serving
 
@@ -88,10 +88,10 @@ def test_an_image_is_known_by_its_first_bytes(
     assert [item["mediaType"] for item in inbox.next().body["content"]] == [media_type]
 
 
-@pytest.mark.parametrize("nothing", [None, "", "  \n"])
-def test_a_result_is_never_empty(tools: ToolServer, shop: ToolClient, inbox: Inbox, nothing: str | None) -> None:
+@pytest.mark.parametrize("nothing", [None, "", "  \n", []])
+def test_a_result_is_never_empty(tools: ToolServer, shop: ToolClient, inbox: Inbox, nothing: Result) -> None:
     @tools.tool()
-    def say() -> str | None:
+    def say() -> Result:
         """Say nothing."""
         return nothing
 

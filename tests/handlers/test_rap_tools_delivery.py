@@ -192,7 +192,9 @@ def test_a_cancelled_call_says_nothing_more(tools: ToolServer, shop: ToolClient,
     assert inbox.waiting() == []
 
 
-@pytest.mark.parametrize("url", ["/cb/token", "file:///etc/passwd", "http://"])
+@pytest.mark.parametrize(
+    "url", ["/cb/token", "file:///etc/passwd", "http://", "http://[", "http://h:x/", "http://h:0/", "http://h/ü"]
+)
 def test_a_callback_url_that_is_none_is_refused(shop: ToolClient, inbox: Inbox, url: str) -> None:
     assert shop.post("/call", inbox.invocation("x", {}, callback_url=url))[0] == 400
 
@@ -216,6 +218,12 @@ def test_what_is_no_call_is_refused_with_a_reason(shop: ToolClient, body: str) -
 
     assert status == 400
     assert answer["error"]
+
+
+def test_a_key_that_no_header_of_ours_could_carry_is_refused(inbox: Inbox) -> None:
+    body = json.dumps(inbox.invocation("x", {})).encode()
+
+    assert Intake(dict, lambda _: None).answer(Request("POST", "/call", {"idempotency-key": "ключ"}, body))[0] == 400
 
 
 def test_what_is_too_large_is_refused_with_the_limit(shop: ToolClient) -> None:
