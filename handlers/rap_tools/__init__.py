@@ -13,7 +13,7 @@ environment of the same Lambda function does not know. A tool that must not act 
 `call.id`. What `run` is at when its process ends is lost. Who may call is for whatever stands in front to decide.
 """
 
-from .calls import Call, Json, NotTaken, Result
+from .calls import Call, Json, NotAccepted, NotTaken, Result
 from .server import Handler, ToolServer
 
-__all__ = ["Call", "Handler", "Json", "NotTaken", "Result", "ToolServer"]
+__all__ = ["Call", "Handler", "Json", "NotAccepted", "NotTaken", "Result", "ToolServer"]

@@ -35,11 +35,16 @@ class NotTaken(OSError):
     """The runtime could not be reached, or failed each time. It is sent again when the call is repeated."""
 
 
+class NotAccepted(ValueError):
+    """The runtime refused something for what it is, and would refuse it again."""
+
+
 class Call:
     """One call. A tool with a parameter named `call` is given it.
 
     `body` is the invocation as it came. `run` is the same whenever the same work is done again, so that what is sent
-    twice is recognised. `given` is what somebody brought to `return_url`. All that sends may raise `NotTaken`.
+    twice is recognised. `given` is what somebody brought to `return_url`. All that sends may raise `NotTaken`, and
+    `NotAccepted` where it is no result; a tool may let both pass.
     """
 
     def __init__(self, body: Json, base_url: str, run: str, given: Json | None = None) -> None:
@@ -81,7 +86,8 @@ class Call:
 
     def show(self, view_type: str, content: object) -> None:
         """Show the user, never the agent, how things stand. The newest of a type counts."""
-        self._send("view_update", view_type=view_type, content=content)
+        with contextlib.suppress(NotAccepted):  # no reason to fail the tool
+            self._send("view_update", view_type=view_type, content=content)
 
     def wait(self, seconds: float) -> bool:
         """Wait, and return whether the call is still wanted: neither was it cancelled nor its thread closed."""
@@ -107,9 +113,11 @@ class Call:
 
     def send_result(self, content: Json) -> None:
         """Send a result of these fields. In place of one that is refused for what it is, the agent gets the reason."""
-        status, reason = self._send("tool_result", id=self.id, **content)
-        if status in (400, 413):
-            self._send("tool_result", id=self.id, text=f"Error: the runtime refused the result: {reason}")
+        try:
+            self._send("tool_result", id=self.id, **content)
+        except NotAccepted as refusal:
+            with contextlib.suppress(NotAccepted):
+                self._send("tool_result", id=self.id, text=f"Error: {type(refusal).__name__}: {refusal}")
 
     def send_again(self) -> None:
         """Send what could not be sent; do nothing if all was."""
@@ -117,8 +125,11 @@ class Call:
         if unsent is not None:
             self._deliver(*unsent)
 
-    def _send(self, kind: str, key: str = "", **fields: object) -> tuple[int, str]:
-        return self._deliver({"type": kind, "group_id": self.group_id, **fields}, key or self._next_key())
+    def _send(self, kind: str, key: str = "", **fields: object) -> None:
+        body = {"type": kind, "group_id": self.group_id, **fields}
+        status, reason = self._deliver(body, key or self._next_key())
+        if status in (400, 413):
+            raise NotAccepted(f"the runtime refused this {kind}: {reason}")
 
     def _next_key(self) -> str:
         return f"{self.run}-{next(self._numbers)}"

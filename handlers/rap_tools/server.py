@@ -12,7 +12,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeVar
 
-from .calls import Call, Json, NotTaken, Result, content_of
+from .calls import Call, Json, NotAccepted, NotTaken, Result, content_of
 from .intake import MAX_BODY_BYTES, Intake, Request
 from .offer import Tool, entry_of
 
@@ -72,7 +72,8 @@ class ToolServer:
         if content is None or call.stopped.is_set():
             return
         if call.subscribed:
-            call.fire(content.get("text", "(not a text)"), associative=True, final=True)
+            with contextlib.suppress(NotAccepted):
+                call.fire(content.get("text", "(not a text)"), associative=True, final=True)
         else:
             call.send_result(content)
 
@@ -93,8 +94,9 @@ class ToolServer:
         return ThreadingHTTPServer((host, port), _http(Intake(self.manifest, self._start_thread, callback_host)))
 
     def for_lambda(self, later: Callable[[Json], None] | None = None, *, callback_host: str | None = None) -> Handler:
-        """Return a handler for a Function URL. `later` invokes that same handler, asynchronously, with the given event.
+        """Return a handler for a Function URL; call it below the last tool.
 
+        `later` has to invoke that same handler, asynchronously, with the event it is given. It is for the slow tools.
         Lambda repeats such an invocation that failed, so a slow tool may run again there, with the same `call.run`.
 
         Raises:

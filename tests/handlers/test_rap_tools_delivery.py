@@ -86,8 +86,58 @@ def test_a_result_that_is_refused_for_what_it_is_becomes_one_that_says_so(inbox:
     _, second = inbox.waiting()
     assert second.body == {
         **{"type": "tool_result", "group_id": "t-1", "id": "call_1"},
-        "text": "Error: the runtime refused the result: at most 4194304 bytes",
+        "text": "Error: NotAccepted: the runtime refused this tool_result: at most 4194304 bytes",
     }
+
+
+@pytest.mark.parametrize("kind", ["ask", "login"])
+def test_a_runtime_that_does_not_know_a_wish_gets_an_error_result_in_its_place(
+    tools: ToolServer, shop: ToolClient, inbox: Inbox, kind: str
+) -> None:
+    @tools.tool()
+    def ask(call: Call) -> None:
+        """Ask."""
+        call.ask("Which?", ["S"])
+
+    @tools.tool()
+    def login(call: Call) -> None:
+        """Sign in."""
+        call.login("https://login.example/")
+
+    inbox.answers.append((400, "type is unknown"))
+    shop.post("/call", inbox.invocation(kind, {}))
+
+    assert inbox.next().body["type"] in ("user_choice", "oauth")
+    assert inbox.next().body["text"].endswith(": type is unknown")
+
+
+def test_a_runtime_that_knows_no_events_gets_no_more_of_them(tools: ToolServer, shop: ToolClient, inbox: Inbox) -> None:
+    @tools.tool()
+    def follow(call: Call) -> None:
+        """Follow prices."""
+        call.subscribe("You will be told.")
+        call.fire("first")
+        call.fire("second")
+
+    inbox.answers.extend([(200, ""), (400, "type is unknown"), (400, "type is unknown")])
+    shop.post("/call", inbox.invocation("follow", {}))
+
+    texts = [inbox.next().body["text"] for _ in range(3)]
+    assert texts[:2] == ["You will be told.", "first"]
+    assert texts[2].startswith("Error: NotAccepted: ")
+
+
+def test_a_view_that_is_refused_is_no_reason_to_fail(tools: ToolServer, shop: ToolClient, inbox: Inbox) -> None:
+    @tools.tool()
+    def fill(call: Call) -> str:
+        """Fill the basket."""
+        call.show("basket", {"articles": 2})
+        return "filled"
+
+    inbox.answers.append((400, "type is unknown"))
+    shop.post("/call", inbox.invocation("fill", {}))
+
+    assert [inbox.next().body.get("text") for _ in range(2)] == [None, "filled"]
 
 
 def test_a_repeat_of_a_call_that_could_not_be_answered_sends_its_result_and_runs_nothing(inbox: Inbox) -> None:
