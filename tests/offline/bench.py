@@ -29,8 +29,12 @@ class Bench:
     def begin(self, name: str, tool: str = "wait") -> str:
         """Have a thread call a tool; return the thread's id."""
         thread_id = f"{self.outside.run}-{name}"
-        self.outside.send(thread_id, TextMessage(thread_id, CALL.replace("TOOL", tool)).body)
+        self.outside.send(thread_id, TextMessage(thread_id, self.text_for(thread_id, tool)).body)
         return thread_id
+
+    def text_for(self, thread_id: str, tool: str) -> str:
+        """What to say to have the model call a tool. The thread's id in it is found again in the model's log."""
+        return f"I am in {thread_id}. {CALL.replace('TOOL', tool)}"
 
     def requests_of(self, thread_id: str, server: str = "waits") -> list[Got]:
         """The calls of a thread as they came to the tool server."""
