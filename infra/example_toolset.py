@@ -33,8 +33,8 @@ class ExampleToolset(Construct):
             "Toolset",
             defaults=defaults,
             handler="handlers.example_toolset.handler",
-            description="An example tool server: get_time, and run_build which takes a while",
-            environment=environment,
+            description="An example tool server: the time, a slow build, events, a choice, a sign-in, a picture",
+            environment={**environment, **_told_where_it_is(function_url_base)},
             timeout_s=300,
             memory_mb=256,
         )
@@ -48,3 +48,8 @@ class ExampleToolset(Construct):
                 iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[self.toolset.function.function_arn])
             ],
         )
+
+
+def _told_where_it_is(function_url_base: str | None) -> dict[str, str]:
+    """What a function needs to know of its own address. In the cloud each request says it."""
+    return {} if function_url_base is None else {"INFINITY_EXAMPLE_FUNCTION_URL_BASE": function_url_base}

@@ -53,6 +53,8 @@ class SliceResult:
 
 
 def _other_bodies(deliveries: Sequence[Delivery], progress: Progress) -> list[str]:
-    """Return one name per message that repeats a handled identity with another body."""
-    hashes = [(delivery.message.body_hash, progress.receipts.get(delivery.message.key)) for delivery in deliveries]
-    return ["repeat_with_another_body" for given, known in hashes if known is not None and given != known]
+    """Return one name per message that repeats an identity with another body: a handled one, or one before it here."""
+    first_here = {delivery.message.key: delivery.message.body_hash for delivery in reversed(deliveries)}
+    known = {**first_here, **progress.receipts}
+    others = [each for each in deliveries if each.message.body_hash != known[each.message.key]]
+    return ["repeat_with_another_body"] * len(others)

@@ -128,7 +128,11 @@ def _judgement(verdict: Verdict) -> Table:
 
 def _play(name: str, scenario: Scenario, stack: OfflineStack, console: Console) -> Verdict:
     conversation = Conversation(
-        offline_target(stack), new_thread_id(name), lambda output: console.print(render(output)), console.print
+        offline_target(stack),
+        new_thread_id(name),
+        on_output=lambda output: console.print(render(output)),
+        on_word=console.print,
+        now=stack.now,
     )
     try:
         scenario.play(conversation)

@@ -59,7 +59,7 @@ def _told(verdict: Verdict) -> str:
 def _play(scene: Scene, point: KillPoint | None) -> Run:
     show: Callable[[Text], None] = scene.console.print
     conversation = Conversation(
-        offline_target(scene.stack), new_thread_id("crash"), lambda each: show(render(each)), show
+        offline_target(scene.stack), new_thread_id("crash"), lambda each: show(render(each)), show, scene.stack.now
     )
     trap = None
     if point is not None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.demonstration.evidence import Evidence
-from scripts.offline_stack.interposers.watch import Kill, Stage
+from scripts.offline_stack.interposers.interventions import Stage
+from scripts.offline_stack.interposers.watch import Kill
 
 # The steps of a slice that pass by on the wire, whether its process has just started or not.
 STEPS = ("read receipts", "load", "complete", "commit", "send outputs", "call tool", "write receipts")

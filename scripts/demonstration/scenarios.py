@@ -38,22 +38,24 @@ class ScenarioError(Exception):
 
 @dataclass
 class Conversation:
-    """One thread of the demo: says things, and collects what comes back."""
+    """One thread of the demo: says things, and collects what comes back. `now` is the time of the deployment."""
 
     target: Target
     thread_id: str
     on_output: Callable[[Output], None]
     on_word: Callable[[Text], None]
-    began_at: float = field(default_factory=time.time)
+    now: Callable[[], float]
+    began_at: float = field(init=False)
     said: list[tuple[float, str]] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     _reader: OutputReader = field(init=False)
 
     def __post_init__(self) -> None:
+        self.began_at = self.now()
         self._reader = OutputReader(self.target.sqs, self.target.output_queue_url, self.thread_id)
 
     def say(self, text: str, message_id: str | None = None) -> None:
-        self.said.append((time.time(), text))
+        self.said.append((self.now(), text))
         self.on_word(render_user(text))
         send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text, message_id))
 

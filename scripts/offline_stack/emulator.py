@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from scripts.offline_stack.clock import StackClock
 from scripts.offline_stack.invocations import INVOKE_PARAMETERS, recorded
 from scripts.offline_stack.journal import Journal
 from scripts.offline_stack.pinned import check_function, check_version
@@ -49,8 +50,8 @@ class ClientSettings(TypedDict):
     aws_secret_access_key: str
 
 
-def start(supervisor: Supervisor, temporary: Path, log: Path, launch: Sequence[str] = ()) -> Piece:
-    """Start the emulator with an empty memory and return when it answers.
+def start(supervisor: Supervisor, temporary: Path, log: Path, clock: StackClock, launch: Sequence[str] = ()) -> Piece:
+    """Start the emulator with an empty memory and return when it answers. It and its functions live by `clock`.
 
     Everything it writes goes below `temporary`; what its functions do goes into `invocations.jsonl` and
     `functions.log` beside `log`.
@@ -72,6 +73,8 @@ def start(supervisor: Supervisor, temporary: Path, log: Path, launch: Sequence[s
             SFTP_ENABLED="0",
             STATE_DIR=str(temporary / "state"),
             S3_DATA_DIR=str(temporary / "s3"),
+            # Its functions inherit its environment, and so the clock.
+            **clock.environment(),
         ),
         folder=REPOSITORY,
         launch_options=launch,

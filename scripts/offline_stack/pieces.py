@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.offline_stack.clock import StackClock
 from scripts.offline_stack.emulator import REPOSITORY
 from scripts.offline_stack.supervisor import (
     Piece,
@@ -20,13 +21,14 @@ START_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class OwnPieces:
-    """Starts our own Python modules, each with a log and a temporary folder of its own below `folder`.
+    """Starts our own Python modules, each with a log and a temporary folder of its own below `folder`, all by `clock`.
 
     They say `READY <port>` when they can be used; `launch` are options for the launcher.
     """
 
     supervisor: Supervisor
     folder: Path
+    clock: StackClock
     launch: Sequence[str] = ()
 
     def start(self, name: str, module: str, options: Sequence[str]) -> Piece:
@@ -38,7 +40,7 @@ class OwnPieces:
             name=name,
             command=[sys.executable, "-m", f"scripts.offline_stack.{module}", *options],
             log=log,
-            environment=bare_environment(temporary),
+            environment=bare_environment(temporary, **self.clock.environment()),
             folder=REPOSITORY,
             launch_options=self.launch,
         )

@@ -16,6 +16,15 @@ def frame_bytes(kind: bytes, payload: bytes) -> bytes:
     return kind + struct.pack("!I", len(payload) + 4) + payload
 
 
+def first_value(bind: bytes) -> bytes | None:
+    """Return the first value of a Bind: names of portal and statement, counted formats, counted values."""
+    _, _, rest = bind.split(b"\0", 2)
+    formats = int.from_bytes(rest[:2], "big")
+    values = rest[2 + 2 * formats :]
+    size = int.from_bytes(values[2:6], "big", signed=True)
+    return values[6 : 6 + size] if values[:2] != b"\0\0" and size >= 0 else None
+
+
 def exactly(frames: BinaryIO, size: int) -> bytes:
     read = frames.read(size)
     if len(read) < size:

@@ -3,6 +3,7 @@
 Everything lives below one folder, `.offline` in the checkout:
 
     state.json                what is running, and the outputs of the deployed stack
+    clock                     how far its clock was moved (see `clock`)
     log/                      one log per piece, and the evidence:
         invocations.jsonl     every invocation of every function (see `invocations`)
         deliveries.jsonl      what the pollers delivered and what became of the messages (see `poller`)
@@ -25,6 +26,7 @@ from typing import Any
 import boto3
 
 from scripts.offline_stack import emulator, postgres
+from scripts.offline_stack.clock import StackClock
 from scripts.offline_stack.deployment import OFFLINE_CONTEXT, Deployment, aws_environment
 from scripts.offline_stack.pieces import OwnPieces
 from scripts.offline_stack.state import StackState
@@ -54,6 +56,7 @@ class OfflineStack:
         self._context = dict(context or {})
         self._step = progress
         self._supervisor = Supervisor()
+        self._clock = StackClock(folder / "clock")
         self._is_alone = False
 
     @contextmanager
@@ -134,6 +137,23 @@ class OfflineStack:
         outputs = {_upper_snake(name): value for name, value in self.outputs.items()}
         return aws_environment(self.endpoint) | outputs | {"DATABASE_DSN": self.database_dsn}
 
+    def now(self) -> float:
+        """The time of the stack in epoch seconds, in which its logs and queues speak."""
+        return self._clock.now()
+
+    def move_clock(self, seconds: float) -> None:
+        """Move the time of the whole running stack forward, at once: see `clock` for what follows it and what does not.
+
+        It stays moved until the stack is taken down, with its data.
+
+        Raises:
+            StackError: the stack is not up.
+            ValueError: backward.
+
+        """
+        self._running_state()
+        self._clock.move(seconds)
+
     @property
     def invocation_log_path(self) -> Path:
         return self._log / emulator.INVOCATIONS
@@ -158,8 +178,8 @@ class OfflineStack:
         with self._step("PostgreSQL, and the DSQL rules in front of it"):
             self._start_database()
         with self._step("AWS emulator and model endpoint"):
-            temporary = self.folder / "tmp" / EMULATOR
-            self._remember(EMULATOR, emulator.start(self._supervisor, temporary, self._log / f"{EMULATOR}.log"))
+            temporary, log = self.folder / "tmp" / EMULATOR, self._log / f"{EMULATOR}.log"
+            self._remember(EMULATOR, emulator.start(self._supervisor, temporary, log, self._clock))
             self._start_own(MODEL, "model_endpoint", "--port", "0", "--log", str(self.model_log_path))
 
     def _start_database(self) -> None:
@@ -210,7 +230,7 @@ class OfflineStack:
                 )
 
     def _start_own(self, name: str, module: str, *options: str) -> None:
-        self._remember(name, OwnPieces(self._supervisor, self.folder).start(name, module, options))
+        self._remember(name, OwnPieces(self._supervisor, self.folder, self._clock).start(name, module, options))
 
     def _remember(self, name: str, piece: Piece) -> None:
         state = StackState.load(self.folder)
@@ -224,6 +244,8 @@ class OfflineStack:
                     self._supervisor.stop(piece.identity, stop_signal)
         shutil.rmtree(self.folder / "tmp", ignore_errors=True)
         (self.folder / "outputs.json").unlink(missing_ok=True)
+        if not keep_data:
+            self._clock.file.unlink(missing_ok=True)
         if not keep_data and state.database_home:
             shutil.rmtree(state.database_home)
         StackState(database_home=state.database_home if keep_data else "").save(self.folder)

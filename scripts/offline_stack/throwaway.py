@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from scripts.offline_stack import emulator, postgres
+from scripts.offline_stack.clock import StackClock
 from scripts.offline_stack.pieces import OwnPieces
 from scripts.offline_stack.supervisor import Supervisor
 
@@ -28,7 +29,7 @@ def postgres_dsql() -> Iterator[DsnFactory]:
         postgres.initialise(folders)
         server = postgres.start(supervisor, folders, home / "postgres.log", _with_this_process())
         stack.callback(supervisor.stop, server.identity, postgres.STOP_SIGNAL)
-        pieces = OwnPieces(supervisor, home, _with_this_process())
+        pieces = OwnPieces(supervisor, home, StackClock(home / "clock"), _with_this_process())
         proxy = pieces.start("dsql-proxy", "dsql_proxy", ["--backend-port", str(server.port)])
         stack.callback(supervisor.stop, proxy.identity)
 
@@ -46,7 +47,8 @@ def ministack() -> Iterator[str]:
     supervisor = Supervisor()
     with ExitStack() as stack:
         folder = stack.enter_context(_temporary_folder("infinity-emulator-", Path(tempfile.gettempdir())))
-        running = emulator.start(supervisor, folder / "tmp", folder / "emulator.log", _with_this_process())
+        clock = StackClock(folder / "clock")
+        running = emulator.start(supervisor, folder / "tmp", folder / "emulator.log", clock, _with_this_process())
         stack.callback(supervisor.stop, running.identity)
         yield emulator.endpoint_of(running)
 

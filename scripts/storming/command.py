@@ -78,7 +78,7 @@ def run_storm(plan: Plan, stack: OfflineStack, console: Console, patience_s: flo
         f"{plan.threads} threads with {plan.messages} messages each in {plan.duration_s:g} s, seed {plan.seed}"
     )
     with detour(stack, wire_log) as watch:
-        began_at = time.time()
+        began_at = stack.now()
         kills = _rage(plan, target, watch, console)
         calm_at = time.monotonic()
         left = wait_until_handled(stack, target, patience_s)

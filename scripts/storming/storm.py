@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from scripts.commands.messages import TextMessage, send
 from scripts.commands.target import Target
-from scripts.offline_stack.interposers.watch import Exchange, Kill, Stage, Watch
+from scripts.offline_stack.interposers.interventions import Exchange, Stage
+from scripts.offline_stack.interposers.watch import Kill, Watch
 
 # The last texts are sent a little before the last kills.
 SENDING_SHARE = 0.95

@@ -78,10 +78,13 @@ def test_every_function_is_told_only_what_the_runtime_knows(cloud: Stack, handle
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
-def test_the_local_stack_adds_nothing_but_the_models_endpoint(offline: Stack, handler: str) -> None:
-    added = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME"} if handler == "slice" else set()
+def test_the_local_stack_adds_nothing_but_addresses(offline: Stack, handler: str) -> None:
+    added = {
+        "slice": {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+        "example_toolset": {"INFINITY_EXAMPLE_FUNCTION_URL_BASE"},
+    }
 
-    assert set(offline.environment(handler)) == TOLD[handler] | added
+    assert set(offline.environment(handler)) == TOLD[handler] | added.get(handler, set())
 
 
 def test_the_defaults_are_the_documented_ones(cloud: Stack) -> None:
@@ -217,6 +220,12 @@ def test_the_example_toolset_is_offered_to_the_agents_with_signed_requests(cloud
     text = "".join(part if isinstance(part, str) else "HOST" for part in parts)
 
     assert json.loads(text) == [{"name": "example", "url": "https://HOST", "auth": "sigv4"}]
+
+
+def test_where_function_urls_are_paths_the_example_toolset_is_told_below_which(offline: Stack) -> None:
+    told = offline.environment("example_toolset")
+
+    assert told["INFINITY_EXAMPLE_FUNCTION_URL_BASE"] == "http://127.0.0.1:5497/_aws/lambda-url"
 
 
 def test_a_deployment_can_do_without_the_example_toolset(synthesize_with: SynthesizeWith) -> None:

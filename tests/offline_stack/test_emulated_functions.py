@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from scripts.offline_stack import emulator
+from scripts.offline_stack.clock import StackClock
 from scripts.offline_stack.supervisor import Piece, Supervisor
 from tests.offline_stack.function_code import zipped
 
@@ -39,7 +40,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(logs: Path) -> Iterator[Piece]:
     supervisor = Supervisor()
     try:
-        yield emulator.start(supervisor, logs / "tmp", logs / "emulator.log")
+        yield emulator.start(supervisor, logs / "tmp", logs / "emulator.log", StackClock(logs / "clock"))
     finally:
         supervisor.stop_children()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scripts.offline_stack.interposers.exchanges import describe
-from scripts.offline_stack.interposers.watch import Exchange
+from scripts.offline_stack.interposers.interventions import Exchange
 
 RECEIPT = {"pk": {"S": "thread#t1"}, "sk": {"S": "receipt#text#user:1"}}
 TOOLSET = {"pk": {"S": "toolsets#t1"}, "sk": {"S": "server#example"}}

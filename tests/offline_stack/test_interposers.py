@@ -1,120 +1,18 @@
 """Endpoints in front of services: what they pass on unchanged, what they see of it, and whom they kill when."""
 
-import json
-import os
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from scripts.offline_stack.interposers.database_endpoint import DatabaseEndpoint
-from scripts.offline_stack.interposers.http_endpoint import HttpEndpoint
+from scripts.offline_stack.interposers.interventions import Stage
 from scripts.offline_stack.interposers.processes import Children
-from scripts.offline_stack.interposers.watch import Stage, Trap, Watch
+from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.journal import Journal
 from scripts.offline_stack.supervisor import identify, is_running
-from scripts.offline_stack.throwaway import DsnFactory
-
-PATIENCE_S = 20
-POSTING = """
-import sys, urllib.request
-url, body = sys.argv[1] + "/call?a=b", b'{"operation": "run"}'
-request = urllib.request.Request(url, data=body, headers={"Idempotency-Key": "k"})
-with urllib.request.urlopen(request, timeout=20) as answer:
-    print(answer.status, answer.headers["X-Served"], answer.read().decode())
-"""
-COMMITTING = """
-import sys, psycopg
-with psycopg.connect(sys.argv[1], autocommit=True) as connection:
-    with connection.pipeline():
-        connection.execute("BEGIN READ ONLY", prepare=False)
-        found = connection.execute("SELECT count(*) FROM notes")
-        connection.execute("COMMIT", prepare=False)
-    with connection.pipeline():
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ", prepare=False)
-        connection.execute("INSERT INTO notes VALUES (%s)", ("written",))
-        connection.execute("COMMIT", prepare=False)
-    print("found", found.fetchone()[0])
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    watch: Watch
-    log: Path
-
-    def lines(self) -> list[dict[str, object]]:
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
-
-    def stages(self) -> list[tuple[object, object]]:
-        return [(line["what"], line["stage"]) for line in self.lines() if "stage" in line]
-
-    def kill_at(self, what: str, stage: Stage) -> Trap:
-        return self.watch.set_trap(lambda exchange, seen: (exchange.what, seen) == (what, stage))
-
-
-@pytest.fixture
-def watched(tmp_path: Path) -> Watched:
-    log = tmp_path / "wire.jsonl"
-    return Watched(Watch(Children(identify(os.getpid())), Journal(log)), log)
-
-
-class Service(ThreadingHTTPServer):
-    """Keeps what reaches it, and answers each request with its path and body."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answering)
-        self.received: list[tuple[str, str, bytes]] = []
-
-
-class _Answering(BaseHTTPRequestHandler):
-    server: Service
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.received.append((self.path, self.headers["Idempotency-Key"], body))
-        self.send_response(202)
-        self.send_header("X-Served", "yes")
-        self.end_headers()
-        self.wfile.write(b"took " + body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the parent class has it
-        """Stay quiet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A service behind an endpoint of ours."""
-
-    service: Service
-    endpoint: HttpEndpoint
-
-
-@pytest.fixture
-def way(watched: Watched) -> Iterator[Way]:
-    service = Service()
-    endpoint = HttpEndpoint(f"http://127.0.0.1:{service.server_port}", watched.watch)
-    for server in (service, endpoint):
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    yield Way(service, endpoint)
-    endpoint.close()
-    service.shutdown()
-    service.server_close()
-
-
-def run_child(code: str, argument: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code, argument], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+from tests.support.interposed import COMMITTING, PATIENCE_S, POSTING, Watched, Way, run_child, stored_notes, until
 
 
 def test_a_request_and_its_answer_pass_as_they_are(way: Way) -> None:
@@ -145,7 +43,7 @@ def test_a_process_is_killed_at_the_stage_and_gets_no_answer(
     kill = trap.wait(PATIENCE_S)
     assert kill is not None
     assert (kill.exchange.what, kill.stage, is_running(kill.process)) == ("call tool", stage, False)
-    _until(lambda: len(way.service.received) == times_received)
+    until(lambda: len(way.service.received) == times_received)
     assert [line["stage"] for line in watched.lines() if line.get("killed")] == [stage]
     assert watched.stages()[-1] == ("call tool", stage)
 
@@ -191,39 +89,18 @@ def test_a_process_that_is_no_child_of_the_watched_one_is_never_killed(way: Way,
     assert trap.wait(0) is None
 
 
-@pytest.fixture
-def notes(fresh_dsn: DsnFactory) -> str:
-    dsn = fresh_dsn()
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("CREATE TABLE notes (note text PRIMARY KEY)")
-    return dsn
-
-
-@pytest.fixture
-def database(notes: str, watched: Watched) -> Iterator[str]:
-    """The same database, past us."""
-    parts = psycopg.conninfo.conninfo_to_dict(notes)
-    endpoint = DatabaseEndpoint(int(parts["port"] or 0), watched.watch)
-    endpoint.start()
-    yield psycopg.conninfo.make_conninfo(notes, port=endpoint.port, sslmode="disable", gssencmode="disable")
-    endpoint.close()
-
-
-def _stored(notes: str) -> int:
-    with psycopg.connect(notes) as connection:
-        return len(connection.execute("SELECT note FROM notes").fetchall())
-
-
 def test_transactions_pass_as_they_are_and_a_load_is_told_from_a_commit(
     database: str, notes: str, watched: Watched
 ) -> None:
     client = run_child(COMMITTING, database)
 
-    assert (client.stdout, _stored(notes)) == ("found 0\n", 1)
+    assert (client.stdout, stored_notes(notes)) == ("found 0\n", 1)
     assert watched.stages() == [
         ("load", "arrived"),
+        ("load", "ending"),
         ("load", "answered"),
         ("commit", "arrived"),
+        ("commit", "ending"),
         ("commit", "answered"),
     ]
 
@@ -238,14 +115,5 @@ def test_a_process_is_killed_before_its_transaction_or_after_the_commit_of_it(
 
     assert (client.returncode, client.stdout) == (-9, "")
     assert trap.wait(PATIENCE_S) is not None
-    assert _stored(notes) == rows
+    assert stored_notes(notes) == rows
     assert watched.stages()[-1] == ("commit", stage)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    waited = threading.Event()
-    for _ in range(int(PATIENCE_S / 0.02)):
-        if holds():
-            return
-        waited.wait(0.02)
-    raise AssertionError("it did not become so")

@@ -12,7 +12,8 @@ from scripts.demonstration.crash_evidence import KILL_POINTS, STEPS, KillPoint, 
 from scripts.demonstration.crash_verdicts import judge_calm, judge_killed
 from scripts.demonstration.evidence import Evidence, Invocation, ModelRequest, StoredCall, StoredEntry
 from scripts.demonstration.verdicts import Verdict
-from scripts.offline_stack.interposers.watch import Exchange, Kill, Stage
+from scripts.offline_stack.interposers.interventions import Exchange, Stage
+from scripts.offline_stack.interposers.watch import Kill
 from scripts.offline_stack.supervisor import ProcessIdentity
 
 FIRST, SECOND = 11, 12

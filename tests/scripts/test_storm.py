@@ -7,7 +7,7 @@ import pytest
 
 from scripts.commands.outputs import Output
 from scripts.demonstration.evidence import StoredEntry
-from scripts.offline_stack.interposers.watch import Exchange, Stage
+from scripts.offline_stack.interposers.interventions import Exchange, Stage
 from scripts.storming.account import Account
 from scripts.storming.aftermath import Losses, as_readers_see_them, count_losses, ids_with_several_bodies
 from scripts.storming.storm import PATIENCE_STAGES, Ambush, Plan

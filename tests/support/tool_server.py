@@ -22,13 +22,17 @@ from urllib.request import Request, urlopen
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`end`: "answer", "reset" or "close" the connection without an answer, or "drip" the answer a byte at a time."""
+    """`end`: "answer", "reset" or "close" the connection without an answer, or "drip" the answer a byte at a time.
+
+    `calls_back`: the result of the call, which is posted to its callback URL before the request is answered.
+    """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: str = ""
     delay_s: float = 0
     end: str = "answer"
+    calls_back: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/control/"):
             self._control(json.loads(body))
         else:
-            self._answer(self._next_step(body))
+            step = self._next_step(body)
+            if step.calls_back:
+                _call_back(json.loads(body), step.calls_back)
+            self._answer(step)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -133,6 +140,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
+
+
+def _call_back(call: dict[str, Any], text: str) -> None:
+    result = {"type": "tool_result", "group_id": call["group_id"], "id": call["id"], "text": text}
+    request = Request(call["callback_url"], json.dumps(result).encode(), method="POST")  # noqa: S310
+    request.add_header("Content-Type", "application/json")
+    with urlopen(request, timeout=10) as answer:  # noqa: S310 - an address of this machine
+        assert answer.status == 200
 
 
 class _Server(ThreadingHTTPServer):

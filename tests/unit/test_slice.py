@@ -177,6 +177,17 @@ def test_a_callback_that_is_repeated_is_one_and_a_different_one_is_seen() -> Non
     assert counted == ["repeat_with_another_body"]
 
 
+def test_two_different_results_in_one_delivery_are_one_and_the_difference_is_counted() -> None:
+    world = World([calls("run_build"), says("It passed.")])
+    world.say("build")
+    world.settle()
+    (call,) = world.calls
+    world.answer(call.call_id, "214 passed")
+    world.answer(call.call_id, "none passed")
+    assert world.step_counting() == ("repeat_with_another_body",)
+    assert world.kinds == ["user", "tool_call", "tool_result", "assistant"]
+
+
 def test_history_that_ended_in_an_unanswered_call_is_valid_again_in_a_fresh_process() -> None:
     before = World([calls("run_build")])
     before.say("build")

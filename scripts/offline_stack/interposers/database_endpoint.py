@@ -1,6 +1,7 @@
 """A PostgreSQL endpoint in front of another, without TLS: it knows where transactions begin and are committed.
 
-A transaction that may write is a commit, any other a load. The end of one is its COMMIT being done at the server.
+A transaction that may write is a commit, any other a load. The end of one is its COMMIT being done at the server. The
+thread it is about is the first value of a load, and on the same connection the commits after it are about that thread.
 """
 
 import contextlib
@@ -8,12 +9,15 @@ import socket
 import threading
 from collections.abc import Callable
 
-from scripts.offline_stack.interposers.watch import Exchange, Watch
-from scripts.offline_stack.postgres_frames import close, exactly, frame_bytes, number, read_frame
+from scripts.offline_stack.interposers.interventions import Exchange
+from scripts.offline_stack.interposers.watch import Watch
+from scripts.offline_stack.postgres_frames import close, exactly, first_value, frame_bytes, number, read_frame
 
 HOST = "127.0.0.1"
-LOAD, COMMIT = Exchange("load"), Exchange("commit")
-COMMIT_IS_DONE = (b"C", b"COMMIT\0")  # CommandComplete, and what was completed (PostgreSQL manual, "Message Formats")
+# CommandComplete, and what was completed (PostgreSQL manual, "Message Formats").
+COMMIT_IS_DONE, ROLLBACK_IS_DONE = (b"C", b"COMMIT\0"), (b"C", b"ROLLBACK\0")
+# ErrorResponse, as Aurora DSQL words a conflict.
+CONFLICT = b"SERROR\0VERROR\0C40001\0Mchange conflicts with another transaction, please retry: (OC000)\0\0"
 
 
 class DatabaseEndpoint:
@@ -59,6 +63,8 @@ class _Session:
         self._watch = watch
         self._process = watch.client_of(client.getpeername()[1], own_port)
         self._transaction: Exchange | None = None
+        self._thread: tuple[str, ...] = ()
+        self._refusing = False
 
     def run(self) -> None:
         answers = threading.Thread(target=self._until_closed, args=(self._pass_answers,), daemon=True)
@@ -78,32 +84,49 @@ class _Session:
             self._server.sendall(length + exactly(frames, number(length) - 4))  # the start-up message has no type
             while True:
                 kind, payload = read_frame(frames)
-                begun = _begun_by(kind, payload)
-                if begun is not None:
-                    self._transaction = begun
-                    if self._watch.see(begun, "arrived", self._process):
+                statement = _statement_in(kind, payload)
+                if statement.startswith(b"BEGIN"):
+                    self._transaction = self._begun(statement)
+                    if self._watch.see(self._transaction, "arrived", self._process) == "end here":
                         return
+                elif kind == b"B":
+                    self._learn_thread(payload)
+                elif statement.startswith(b"COMMIT") and self._transaction is not None:
+                    ruling = self._watch.see(self._transaction, "ending", self._process)
+                    if ruling == "end here":
+                        return
+                    if ruling == "conflict":
+                        self._refusing, payload = True, payload.replace(b"COMMIT", b"ROLLBACK", 1)
                 self._server.sendall(frame_bytes(kind, payload))
 
     def _pass_answers(self) -> None:
         with self._server.makefile("rb") as frames:
             while True:
                 kind, payload = read_frame(frames)
+                if (kind, payload) == ROLLBACK_IS_DONE and self._refusing:
+                    self._refusing, kind, payload = False, b"E", CONFLICT
                 done = self._transaction if (kind, payload) == COMMIT_IS_DONE else None
-                if done is not None and self._watch.see(done, "answered", self._process):
+                if done is not None and self._watch.see(done, "answered", self._process) == "end here":
                     return
                 self._client.sendall(frame_bytes(kind, payload))
 
+    def _begun(self, statement: bytes) -> Exchange:
+        return Exchange("load") if b"READ ONLY" in statement else Exchange("commit", self._thread)
 
-def _begun_by(kind: bytes, payload: bytes) -> Exchange | None:
-    """What a message of the client begins; None when it begins no transaction."""
+    def _learn_thread(self, payload: bytes) -> None:
+        """Of a load, take the first value that is bound for the thread it is about."""
+        load = self._transaction
+        if load is not None and load.what == "load" and not load.threads and (value := first_value(payload)):
+            self._thread = (value.decode(errors="replace"),)
+            self._transaction = Exchange("load", self._thread)
+
+
+def _statement_in(kind: bytes, payload: bytes) -> bytes:
+    """The SQL that a message of the client brings; nothing where it brings none."""
     match kind:
         case b"P":  # Parse: a name, the statement, types of parameters
-            _, statement, _ = payload.split(b"\0", 2)
+            return payload.split(b"\0", 2)[1]
         case b"Q":  # Query
-            statement = payload
+            return payload
         case _:
-            return None
-    if not statement.startswith(b"BEGIN"):
-        return None
-    return LOAD if b"READ ONLY" in statement else COMMIT
+            return b""

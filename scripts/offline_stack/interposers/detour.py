@@ -49,7 +49,7 @@ def detour(stack: OfflineStack, wire_log: Path) -> Iterator[Watch]:
     if emulator is None:
         raise StackError("The offline stack is not up: start it with scripts/offline up.")
     wire_log.unlink(missing_ok=True)
-    watch = Watch(Children(emulator.identity), Journal(wire_log))
+    watch = Watch(Children(emulator.identity), Journal(wire_log, stack.now))
     functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
     direct = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
     with ExitStack() as opened:

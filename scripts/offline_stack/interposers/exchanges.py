@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scripts.offline_stack.interposers.watch import Exchange
+from scripts.offline_stack.interposers.interventions import Exchange
 
 MODEL_PATH_END = "/converse-stream"
 DISCOVERY_PATH = "/.well-known/rap-toolset"
@@ -19,7 +19,7 @@ THREAD_KEY = "thread#"
 def describe(path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
     """Name the request. Header names are in lower case."""
     if path.endswith(MODEL_PATH_END):
-        return Exchange("complete")
+        return Exchange("complete", body=body)
     if path.endswith(DISCOVERY_PATH):
         return Exchange("fetch manifest")
     fields = _json_object(body)

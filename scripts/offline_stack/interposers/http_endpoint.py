@@ -56,17 +56,17 @@ class _Handler(BaseHTTPRequestHandler):
         exchange = describe(urlsplit(self.path).path, names, body)
         see, client = self.server.watch.see, self.client
         self.close_connection = True
-        if see(exchange, "arrived", client):
+        if see(exchange, "arrived", client) == "end here":
             return
         service = http.client.HTTPConnection(*self.server.service, timeout=SERVICE_TIMEOUT_S)
         try:
             self._send_on(service, body)
-            gone = see(exchange, "passed on", client)
+            ended = see(exchange, "passed on", client) == "end here"
             answer = service.getresponse()
             content = answer.read()
         finally:
             service.close()
-        if gone or see(exchange, "answered", client):
+        if ended or see(exchange, "answered", client) == "end here":
             return
         self._send_back(answer, content)
         self.close_connection = False

@@ -1,34 +1,19 @@
-"""What all endpoints report to: it keeps the wire log, and decides when a process dies.
+"""What all endpoints report to: it keeps the wire log, and decides when a process dies, waits or is cut off.
 
 The log is JSON lines, one for each stage of an exchange, in the order in which they were seen:
-    {"time", "what": "load" | "commit" | …, "stage": "arrived" | "passed on" | "answered", "pid", "killed",
-     "threads"?, further facts of the exchange}
+    {"time", "what": "load" | "commit" | …, "stage": "arrived" | "passed on" | "ending" | "answered", "pid",
+     "killed", "done"?: "hold" | "end here" | "conflict", "threads"?, further facts of the exchange}
     {"time", "what": "process gone", "pid", "after_s"}
 """
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
 
+from scripts.offline_stack.interposers.interventions import Exchange, Fault, Hold, Ruling, Stage, Strikes
 from scripts.offline_stack.interposers.processes import DEATH_PATIENCE_S, Children, kill
 from scripts.offline_stack.journal import Journal
 from scripts.offline_stack.supervisor import ProcessIdentity, is_running
-
-# arrived: we have the whole request, the service has nothing. passed on: the service has it, and we have no answer.
-# answered: we have the whole answer, the client has none of it, or, of a database, not its end.
-Stage = Literal["arrived", "passed on", "answered"]
-Fact: TypeAlias = "str | int | Mapping[str, str]"
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One request and its answer. `what` is the step of a slice it stands for, or else the operation's own name."""
-
-    what: str
-    threads: Sequence[str] = ()
-    facts: Mapping[str, Fact] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +24,6 @@ class Kill:
     exchange: Exchange
     stage: Stage
     at: float
-
-
-Strikes = Callable[[Exchange, Stage], bool]
 
 
 class Trap:
@@ -72,6 +54,8 @@ class Watch:
         self._processes = processes
         self._journal = journal
         self._trap: Trap | None = None
+        self._holds: list[Hold] = []
+        self._faults: list[Fault] = []
         self._lock = threading.Lock()
 
     def client_of(self, client_port: int, server_port: int) -> ProcessIdentity | None:
@@ -95,21 +79,39 @@ class Watch:
                 return None
         return trap.wait(DEATH_PATIENCE_S)
 
-    def see(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> bool:
-        """Note a stage, and spring the trap if it is set for this. Returns whether the client has been killed for it.
+    def hold(self, strikes: Strikes) -> Hold:
+        """Have the process that comes first to a stage for which `strikes` says so wait there until it is released."""
+        hold = Hold(strikes)
+        with self._lock:
+            self._holds.append(hold)
+        return hold
 
-        Then the process is gone, and the caller passes nothing on to where it would have gone next.
+    def set_fault(self, strikes: Strikes, ruling: Ruling, times: int = 1) -> Fault:
+        """Have this ruling for the first stages for which `strikes` says so. A conflict is for a commit's ending."""
+        fault = Fault(strikes, ruling, times)
+        with self._lock:
+            self._faults.append(fault)
+        return fault
+
+    def see(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> Ruling:
+        """Note a stage, do what is to be done at it, and say how it goes on from here. Returns late for what is held.
+
+        A client that was killed is gone by then. "end here" means: pass nothing on to where it would have gone next.
         """
         with self._lock:
             trap = self._sprung_by(exchange, stage, client)
-            self._note(exchange, stage, client, killed=trap is not None)
+            fault = None if trap else self._fault_of(exchange, stage, client)
+            hold = None if trap or fault else self._hold_of(exchange, stage, client)
+            self._note(exchange, stage, client, killed=trap is not None, done=_done(fault, hold))
+        if hold is not None:
+            hold.keep()
         if client is None or trap is None:
-            return False
-        began_at = time.time()
+            return fault.ruling if fault else "pass on"
+        began_at, started = self._journal.now(), time.monotonic()
         kill(client)
-        self._journal.write("process gone", pid=client.pid, after_s=round(time.time() - began_at, 4))
+        self._journal.write("process gone", pid=client.pid, after_s=round(time.monotonic() - started, 4))
         trap.record(Kill(client, exchange, stage, began_at))
-        return True
+        return "end here"
 
     def _sprung_by(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> Trap | None:
         trap = self._trap
@@ -119,7 +121,25 @@ class Watch:
         self._trap = None
         return trap
 
-    def _note(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None, *, killed: bool) -> None:
+    def _fault_of(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> Fault | None:
+        if client is None:
+            return None
+        return next((fault for fault in self._faults if fault.befalls(exchange, stage)), None)
+
+    def _hold_of(self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None) -> Hold | None:
+        if client is None:
+            return None
+        return next((hold for hold in self._holds if hold.catches(exchange, stage, client)), None)
+
+    def _note(
+        self, exchange: Exchange, stage: Stage, client: ProcessIdentity | None, *, killed: bool, done: dict[str, str]
+    ) -> None:
         names = {"threads": list(exchange.threads)} if exchange.threads else {}
         pid = client.pid if client else None
-        self._journal.write(exchange.what, stage=stage, pid=pid, killed=killed, **names, **exchange.facts)
+        self._journal.write(exchange.what, stage=stage, pid=pid, killed=killed, **done, **names, **exchange.facts)
+
+
+def _done(fault: Fault | None, hold: Hold | None) -> dict[str, str]:
+    if fault is not None:
+        return {"done": fault.ruling}
+    return {} if hold is None else {"done": "hold"}
