@@ -109,9 +109,7 @@ def go_to_their_own_threads(draft: Draft, messages: Sequence[Message], limits: L
         return False
     calls = [draft.call(message.content.call_id) for message in messages if isinstance(message.content, EventContent)]
     further = len(messages) - 1
-    within = replace(
-        limits, live_children=limits.live_children - further, open_threads=limits.open_threads - further
-    )
+    within = replace(limits, live_children=limits.live_children - further, open_threads=limits.open_threads - further)
     return births.too_many(draft, within) is None and all(
         call is not None and call.state == "subscribed" for call in calls
     )

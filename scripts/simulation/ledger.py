@@ -145,4 +145,5 @@ def _types_of(entry: Entry) -> set[str]:
 
 def causes(conversation: Conversation) -> list[str]:
     """Return the ids of people's messages in the order of history."""
-    return [entry.body.cause for entry in conversation.entries if isinstance(entry.body, UserText)]
+    bodies = [entry.body for entry in conversation.entries]
+    return [body.cause for body in bodies if isinstance(body, UserText) and body.cause is not None]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from runtime.model.messages import Message, MessageKey
 from runtime.model.outputs import Output
-from runtime.model.threads import Commit, Thread, Wanted
+from runtime.model.threads import Commit, EndedThread, Thread, Wanted
 from runtime.ports import History, Mark, Progress, Queues, Receipts, Timer, Timers
 from scripts.simulation.ledger import Ledger
 from scripts.simulation.verdicts import Verdicts
@@ -21,6 +21,9 @@ class WatchedHistory:
     def commit(self, commit: Commit) -> None:
         self._history.commit(commit)
         self._ledger.committed(commit)
+
+    def ended_with(self, thread_id: str) -> tuple[EndedThread, ...]:
+        return self._history.ended_with(thread_id)
 
 
 class WatchedReceipts:

@@ -10,7 +10,8 @@ from runtime.mac import authentication_code
 from runtime.model.entries import TextItem
 from runtime.model.messages import Message, MessageKey, ResultContent, WakeContent
 from runtime.ports import Key
-from runtime.wire.messages import MAX_METADATA_BYTES, body_hash, message_body
+from runtime.wire.contents import MAX_METADATA_BYTES
+from runtime.wire.messages import body_hash, message_body
 from runtime.wire.text import canonical_json
 
 SQS_BODY_BYTES = 1024 * 1024

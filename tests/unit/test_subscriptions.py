@@ -44,7 +44,9 @@ class Answers:
 
 def subscribed(root: list[Completion] | None = None, child: list[Completion] | None = None, **settings: int) -> World:
     """A world whose thread has a live subscription, and what its models answer from then on."""
-    world = World(Answers([calls("run_build"), says("I watch."), *(root or [])], child or []), **settings)
+    world = World(
+        Answers([calls("run_build"), says("I watch."), *(root or [])], child or []), ("run_build",), **settings
+    )
     world.say("watch it")
     world.settle()
     send(world, confirmation(call_of(world)))

@@ -186,7 +186,7 @@ def test_a_thread_names_its_own_stack_or_is_told_both() -> None:
 
 @pytest.mark.parametrize("limit", ["thread_depth", "live_children", "open_threads"])
 def test_depth_and_number_of_threads_are_limited_with_a_result_that_says_so(limit: str) -> None:
-    world = World(Family(root=[spawns("alpha", ["t"]), says("sorry")]), **{limit: 0})
+    world = World(Family(root=[spawns("alpha", ["t"]), says("sorry")]), (), **{limit: 0})
     world.say("look")
     world.settle()
     assert texts(world.thread())[2].startswith("Error: no thread was started")
