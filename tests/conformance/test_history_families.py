@@ -24,7 +24,7 @@ from runtime.ports import History
 from tests.conformance.family_steps import begin, close, committed, descend, positions
 from tests.support.history_values import KEY, NOTHING_ELSE, call, child_of, commit_to, said
 
-TODAY, YESTERDAY = "2026-12-01", "2026-11-30"
+YESTERDAY, TODAY, TOMORROW = "2026-11-30", "2026-12-01", "2026-12-02"
 
 
 def test_a_child_sees_what_it_inherits_and_then_its_own_in_one_line(history: History, root: Thread) -> None:
@@ -223,6 +223,9 @@ def test_only_the_newest_day_of_a_tree_counts(history: History, root: Thread) ->
 
     late = committed(history, used_by(line[1], YESTERDAY, 1_000))
     assert late.family.tokens == TokensOfDay(TODAY, 5)
+
+    nothing = used_by(late, TOMORROW, 0)
+    assert committed(history, nothing).family.tokens == after(late, nothing).family.tokens == TokensOfDay(TODAY, 5)
 
 
 def test_a_thread_that_begins_keeps_everything_its_row_says(history: History, root: Thread) -> None:

@@ -72,7 +72,7 @@ class MemoryHistory:
             self._begin_threads(commit)
             self._tell_the_root(commit)
             self._keep_summaries(commit)
-            if commit.row.closed and not stored.row.closed:
+            if commit.row.closed:
                 self._close(thread_id)
 
     def ended_with(self, thread_id: str) -> tuple[EndedThread, ...]:
