@@ -86,11 +86,23 @@ def test_a_tool_answers_with_text() -> None:
         answer({"green": True})
 
 
+def test_a_tool_hears_once_what_was_chosen_also_when_it_is_told_again() -> None:
+    told: list[int] = []
+    world = called(lambda call: call.ask("Which?", ["this"], told.append))
+    chosen = choosing(world)
+    for _ in range(2):
+        world.ports.servers.invoke(chosen, 1)
+    assert told == [0]
+
+
 def test_a_tool_that_fails_at_what_was_chosen_is_a_tool_that_could_not_be_told() -> None:
     world = called(lambda call: call.ask("Which?", ["this"], lambda _: call.arguments["none"]))
+    with pytest.raises(HandOverFailed, match="KeyError"):
+        world.ports.servers.invoke(choosing(world), 1)
+
+
+def choosing(world: World) -> Invocation:
     [asked] = outputs(world, "user_choice_required")
     choice = world.ports.choices.get("t", asked["choice_id"])
     assert choice is not None
-    chosen = Invocation(SERVER, choice.response_url, {"id": "c", "selected": 0}, "key")
-    with pytest.raises(HandOverFailed, match="KeyError"):
-        world.ports.servers.invoke(chosen, 1)
+    return Invocation(SERVER, choice.response_url, {"id": "c", "selected": 0}, "key")
