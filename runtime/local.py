@@ -16,12 +16,11 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from queue import LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
 from runtime.adapters.clock import SystemClock
-from runtime.adapters.memory.choices import MemoryChoices
+from runtime.adapters.memory.choices import MemoryChoices, MemoryViews
 from runtime.adapters.memory.fifo import FifoQueue, Received, Redrive
 from runtime.adapters.memory.fifo_limits import Sending
 from runtime.adapters.memory.history import MemoryHistory
@@ -33,50 +32,25 @@ from runtime.adapters.memory.receipts import MemoryReceipts
 from runtime.adapters.memory.servers import MemoryServer, MemoryToolServers
 from runtime.adapters.memory.timers import MemoryTimers
 from runtime.batch import Workers, run_batch
-from runtime.errors import HandOverFailed
-from runtime.identity import deduplication_id, result_message_id
-from runtime.model.entries import JsonObject, Origin, TextItem
-from runtime.model.messages import Message, MessageKey, ResultContent
-from runtime.model.toolsets import Invocation, ToolServer
+from runtime.identity import answer_message_id, deduplication_id
+from runtime.local_tools import SERVER, LocalServer
+from runtime.local_tools import LocalCall as LocalCall
+from runtime.local_tools import LocalTool as LocalTool
+from runtime.model.entries import JsonObject
 from runtime.ports import Clock, History, Key, Model, Ports
+from runtime.receive import Limits, ReceiverPorts
 from runtime.run import Environment
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
 from runtime.tools.toolsets import Toolsets
-from runtime.wire.items import pack_items
-from runtime.wire.messages import body_hash
-from runtime.wire.text import canonical_json, clean_text
+from runtime.wire.text import canonical_json
 
-_SERVER = ToolServer("local", "http://local.invalid")
 _SLICE_S = 300.0
 _LONGEST_WAIT_S = 1.0
 _KNOWN_OUTPUTS = 1_000
-_INLINE_CHARS = 64 * 1024  # of an answer; a longer one travels by reference
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class LocalCall:
-    """One call as a tool gets it. `answer` may be called from any thread, at any time later; the first call counts."""
-
-    call_id: str
-    arguments: JsonObject
-    answer: Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class LocalTool:
-    """A tool that is a function: `start` begins the work and returns at once, the work answers when it is done.
-
-    `input_schema` is a JSON Schema object.
-    """
-
-    name: str
-    description: str
-    input_schema: JsonObject
-    start: Callable[[LocalCall], None]
 
 
 class Agent:
@@ -94,15 +68,26 @@ class Agent:
         body: dict[str, Any] = {"group_id": self.thread_id, "content": {"type": "text", "text": text}}
         body |= {} if message_id is None else {"message_id": message_id}
         body |= {} if metadata is None else {"metadata": metadata}
-        given = message_id or secrets.token_hex(16)
-        self._system.inputs.send(
-            Sending(self.thread_id, deduplication_id(self.thread_id, "text", given), canonical_json(body))
-        )
+        self._send("text", message_id or secrets.token_hex(16), body)
+
+    def choose(self, choice_id: str, selected: int, *, thread_id: str | None = None) -> None:
+        """Answer what a `user_choice_required` output asked, with an index into its choices; the first answer counts.
+
+        `thread_id` is the output's, where a child asks.
+        """
+        content = {"type": "user_choice_answer", "id": choice_id, "selected": selected}
+        body = {"group_id": thread_id or self.thread_id, "content": content}
+        self._send("user_choice_answer", answer_message_id(choice_id), body)
 
     def outputs(self, timeout_s: float = 0) -> Iterator[JsonObject]:
         """Yield the agent's outputs, each once, as they come; end when none has come for `timeout_s`."""
         while (output := self._next(timeout_s)) is not None:
             yield output
+
+    def _send(self, message_type: str, message_id: str, body: JsonObject) -> None:
+        group_id = body["group_id"]
+        name = deduplication_id(group_id, message_type, message_id)
+        self._system.inputs.send(Sending(group_id, name, canonical_json(body)))
 
     def _next(self, timeout_s: float) -> JsonObject | None:
         with self._arrived:
@@ -122,7 +107,7 @@ class Agent:
 
 
 class LocalSystem:
-    """Agents, their model and their tools. `ports` are open to whoever wants to look.
+    """Agents, their model and their tools. `ports` and `views` are open to whoever wants to look.
 
     With a `history` that several threads may not share, `worker_threads` in the settings must be 1.
     """
@@ -138,12 +123,13 @@ class LocalSystem:
     ) -> None:
         self.clock = clock or SystemClock()
         given = settings or Settings()
-        self.settings = given.model_copy(update={"tool_servers": (_SERVER,)} if tools else {})
+        self.settings = given.model_copy(update={"tool_servers": (SERVER,)} if tools else {})
         self.dead_letters = FifoQueue(self.clock)
         self.inputs = FifoQueue(
             self.clock, visibility_s=self.settings.visibility_s, redrive=Redrive(self.dead_letters, 20)
         )
         self._outputs = FifoQueue(self.clock)
+        self.views = MemoryViews()
         self._agents: dict[str, Agent] = {}
         self.ports, self.timers = self._ports(model, tools, history or MemoryHistory())
         self.workers = self._workers()
@@ -207,8 +193,10 @@ class LocalSystem:
                 self._outputs.delete(one.record.handle)
 
     def _ports(self, model: Model, tools: Sequence[LocalTool], history: History) -> tuple[Ports, MemoryTimers]:
-        keyring = FixedKeyring(Key("local", secrets.token_bytes(32), 0))
+        keyring, payloads = FixedKeyring(Key("local", secrets.token_bytes(32), 0)), MemoryPayloads()
         queues = MemoryQueues(self.inputs, self._outputs, keyring, self.clock)
+        limits = Limits(self.settings.callback_body_limit_bytes, self.settings.inline_bytes)
+        server = LocalServer(tools, ReceiverPorts(keyring, queues, payloads, self.views, self.clock), limits)
         timers = MemoryTimers(self.clock, queues)
         ports = Ports(
             history=history,
@@ -217,9 +205,9 @@ class LocalSystem:
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=queues,
             timers=timers,
-            payloads=MemoryPayloads(),
+            payloads=payloads,
             model=model,
-            servers=MemoryToolServers({_SERVER.name: self._server(tools)}),
+            servers=MemoryToolServers({SERVER.name: MemoryServer(server.manifest_json, server.accept)}),
             keyring=keyring,
             clock=self.clock,
         )
@@ -234,43 +222,6 @@ class LocalSystem:
         return Workers(
             idle, _InTurn(), input_queue, self.clock, self.settings.visibility_s, self.settings.mark_from_receive
         )
-
-    def _server(self, tools: Sequence[LocalTool]) -> MemoryServer:
-        by_name = {tool.name: tool for tool in tools}
-        manifest = {
-            "name": _SERVER.name,
-            "endpoint": f"{_SERVER.url}/invoke",
-            "tools": [
-                {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in tools
-            ],
-        }
-
-        def accept(invocation: Invocation) -> None:
-            body = invocation.body
-            call_id, thread_id = body["id"], body["group_id"]
-            answer = _answering(self.ports, thread_id, call_id)
-            try:
-                by_name[body["operation"]].start(LocalCall(call_id, body["arguments"], answer))
-            except Exception as error:
-                # Its author's mistake, and the model's to know: the thread must not stop for it.
-                raise HandOverFailed(f"the tool could not be started ({type(error).__name__})") from error
-
-        return MemoryServer(json.dumps(manifest), accept)
-
-
-def _answering(ports: Ports, thread_id: str, call_id: str) -> Callable[[str], None]:
-    def answer(text: str) -> None:
-        if not isinstance(text, str):
-            raise TypeError(f"a tool answers with text, not with {type(text).__name__}")
-        origin = Origin(_SERVER.name, call_id, ports.clock.now_ms())
-        content = ResultContent(call_id, (TextItem(clean_text(text)),), origin=origin)
-        if len(text) > _INLINE_CHARS:
-            payload = ports.payloads.put(thread_id, pack_items(content.items))
-            content = ResultContent(call_id, (), payload=payload, origin=origin)
-        key = MessageKey("tool_result", result_message_id(call_id))
-        ports.queues.send_inputs([Message(thread_id, key, content, body_hash(content))])
-
-    return answer
 
 
 class _InTurn(Executor):

@@ -12,8 +12,9 @@ STDLIB = sys.stdlib_module_names | {"__future__"}
 EVERYTHING = frozenset({"*"})
 
 # The parts of `runtime` that touch the world. Its core may not know them: it is handed ports.
-EDGES = ("runtime.adapters", "runtime.wire", "runtime.wiring", "runtime.local")
-BEYOND_WIRE = ("runtime.adapters", "runtime.wiring", "runtime.local")
+LOCAL = ("runtime.local", "runtime.local_tools")
+EDGES = ("runtime.adapters", "runtime.wire", "runtime.wiring", *LOCAL)
+BEYOND_WIRE = ("runtime.adapters", "runtime.wiring", *LOCAL)
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ RULES = {
     "runtime.tools.schemas": Rule(("runtime",), third_party("jsonschema", "referencing"), except_for=BEYOND_WIRE),
     "runtime.wiring": Rule(("runtime",), third_party("boto3")),
     "runtime.local": Rule(("runtime",)),
+    "runtime.local_tools": Rule(("runtime",), except_for=("runtime.adapters", "runtime.wiring", "runtime.local")),
     "runtime.adapters": Rule(("runtime",), except_for=("runtime.adapters.aws", "runtime.adapters.http")),
     "runtime.adapters.memory": Rule(("runtime",), except_for=("runtime.adapters.aws", "runtime.adapters.http")),
     "runtime.adapters.http": Rule(("runtime",), third_party("httpcore"), except_for=("runtime.adapters.aws",)),
