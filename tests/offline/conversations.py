@@ -25,16 +25,19 @@ TOLD = ("slice starts again", "slice finished", "messages come back later", "sli
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One invocation of the slice function with messages of a thread, and what it logged about the thread."""
+    """One invocation of the slice function with messages of a thread."""
 
     opened_at: float
+    closed_at: float
     message_ids: Sequence[str]
-    notes: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What one thread left behind. `requests` are lines of the model's log, `outputs` are as a reader sees them."""
+    """What one thread left behind. `requests` are lines of the model's log, `outputs` are as a reader sees them.
+
+    `logged` is what the slice function said about it, in order of time: each message, and the stable words behind it.
+    """
 
     thread_id: str
     entries: Sequence[StoredEntry]
@@ -42,6 +45,7 @@ class Conversation:
     outputs: Sequence[Output]
     requests: Sequence[Mapping[str, Any]]
     attempts: Sequence[Attempt]
+    logged: Sequence[str]
 
     def attempts_with(self, message_id: str) -> list[Attempt]:
         return [attempt for attempt in self.attempts if message_id in attempt.message_ids]
@@ -82,6 +86,7 @@ def gather(stack: OfflineStack, target: Target, thread_ids: Sequence[str]) -> di
     outputs = as_readers_see_them(take_outputs(target.sqs, target.output_queue_url))
     attempts = list(_attempts(stack))
     requests = list(json_lines(stack.model_log_path))
+    logged = list(function_log(stack))
     return {
         thread_id: Conversation(
             thread_id=thread_id,
@@ -89,32 +94,35 @@ def gather(stack: OfflineStack, target: Target, thread_ids: Sequence[str]) -> di
             calls=read_calls(stack.database_dsn, thread_id),
             outputs=outputs.get(thread_id, []),
             requests=[line for line in requests if thread_id in json.dumps(line["body"])],
-            attempts=[attempt for group, attempt in attempts if group == thread_id],
+            attempts=[attempt for groups, attempt in attempts if thread_id in groups],
+            logged=[_note(line) for line in logged if line.get("thread_id") == thread_id and line["message"] in TOLD],
         )
         for thread_id in thread_ids
     }
 
 
-def _attempts(stack: OfflineStack) -> Iterator[tuple[str, Attempt]]:
-    """By thread, in the order in which they began."""
-    logged = dict(_logged(stack.invocation_log_path.with_name("functions.log")))
+def _attempts(stack: OfflineStack) -> list[tuple[Sequence[str], Attempt]]:
+    """With the threads of each, in the order in which they began; those that have ended."""
+    opened: dict[str, float] = {}
+    found = []
     for line in json_lines(stack.invocation_log_path):
-        if line["what"] == "opened" and line["source"] == "sqs":
-            for group in line["groups"]:
-                notes = [_note(each) for each in logged.get(line["request_id"], []) if each.get("thread_id") == group]
-                yield group, Attempt(line["time"], line["message_ids"], notes)
+        if line["source"] == "sqs" and line["function"] == stack.outputs["SliceFunctionName"]:
+            if line["what"] == "opened":
+                opened[line["request_id"]] = line["time"]
+            else:
+                attempt = Attempt(opened[line["request_id"]], line["time"], line["message_ids"])
+                found.append((line["groups"], attempt))
+    return sorted(found, key=lambda each: each[1].opened_at)
 
 
-def _logged(functions_log: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """What each invocation logged when it was over, by the id of its request."""
-    for block in functions_log.read_text().split("\n--- ")[1:]:
-        head, *lines = block.splitlines()
-        told = [json.loads(line) for line in lines if line.startswith("{")]
-        yield head.split()[1], [line for line in told if line.get("message") in TOLD]
+def function_log(stack: OfflineStack) -> list[dict[str, Any]]:
+    """What the functions logged, in order of time. A line may stand under a later invocation of the same process."""
+    printed = stack.invocation_log_path.with_name("functions.log").read_text().splitlines()
+    lines = [json.loads(line) for line in printed if line.startswith("{")]
+    return sorted((line for line in lines if "message" in line), key=lambda line: str(line["timestamp"]))
 
 
 def _note(line: Mapping[str, Any]) -> str:
-    """The message, and the stable words behind it: a code, or what was counted."""
     return " ".join([line["message"], *([line["code"]] if "code" in line else line.get("counted", []))])
 
 

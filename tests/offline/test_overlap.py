@@ -1,130 +1,214 @@
 """Slices of one thread that overlap, and commits that go wrong, on a real deployment: each text still has one turn.
 
-Judged from the stored history, the output queue, the model's log, the wire, and what the functions logged.
+Judged from the stored history, the output queue, the model's log, and what passed on the wire.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from scripts.commands.messages import TextMessage
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.crash_verdicts import CALM_HISTORY, comparable_history, comparable_outputs
 from scripts.offline_stack.interposers.detour import detour
 from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.stack import OfflineStack
 from tests.offline.conversations import Conversation, gather, json_lines, wait_for_answers
-from tests.offline.overlaps import END, Said, ask_for_a_build, new_thread, overlap, short_visibility
+from tests.offline.overlaps import (
+    END,
+    Overlap,
+    Said,
+    build_for,
+    new_thread,
+    say_together,
+    short_visibility,
+    wait_until_delivered,
+)
 
 VISIBILITY_S = 3
 MODEL_S = 5
-AT_ONCE = 7  # pairs; each has two slices, and the poller runs sixteen
 
 BEFORE_MODEL, AFTER_MODEL, AFTER_COMMIT = "before the model call", "after the model call", "after COMMIT"
 IN_POST, BEFORE_RECEIPTS = "inside the tool's POST", "before the receipts"
 
-DONE = ["slice finished"]
-HANDED_OVER = ["slice finished handed_over"]
-REFUSED = "slice starts again fence_lost"
+# What a slice did, by what it asked for on the wire; asking again after a while is not counted. One whose commit is
+# refused starts again; when the other one's receipts are there, it is done.
+BEGINNING = ("read receipts", "arrived")
+STEPS = (BEGINNING, ("load", "ending"), ("commit", "arrived"), ("call tool", "arrived"), ("write receipts", "arrived"))
+COMMITTED = ["read receipts", "load", "commit", "call tool", "write receipts"]
+HANDED_OVER = ["read receipts", "load", "call tool", "write receipts"]
+REFUSED_AND_DONE = ["read receipts", "load", "commit", "read receipts"]
+REFUSED_AND_HANDED_OVER = ["read receipts", "load", "commit", *HANDED_OVER]
 
-# Where the first slice is held, where the second: what the first did in the end, and what the second. Whoever is not
-# refused and does not hand over has committed the turn.
+# Where the first slice is held, where the second: what the first did in the end, and what the second.
 TABLE = {
-    (BEFORE_MODEL, BEFORE_MODEL): (DONE, [REFUSED, *DONE]),
-    (BEFORE_MODEL, AFTER_MODEL): (DONE, [REFUSED, *DONE]),
-    (BEFORE_MODEL, AFTER_COMMIT): ([REFUSED, *HANDED_OVER], DONE),
-    (BEFORE_MODEL, IN_POST): ([REFUSED, *HANDED_OVER], DONE),
-    (BEFORE_MODEL, BEFORE_RECEIPTS): ([REFUSED, *HANDED_OVER], DONE),
-    (BEFORE_MODEL, END): ([REFUSED, *DONE], DONE),
-    (AFTER_MODEL, BEFORE_MODEL): (DONE, [REFUSED, *DONE]),
-    (AFTER_MODEL, AFTER_MODEL): (DONE, [REFUSED, *DONE]),
-    (AFTER_MODEL, AFTER_COMMIT): ([REFUSED, *HANDED_OVER], DONE),
-    (AFTER_MODEL, IN_POST): ([REFUSED, *HANDED_OVER], DONE),
-    (AFTER_MODEL, BEFORE_RECEIPTS): ([REFUSED, *HANDED_OVER], DONE),
-    (AFTER_MODEL, END): ([REFUSED, *DONE], DONE),
-    (AFTER_COMMIT, IN_POST): (DONE, HANDED_OVER),
-    (AFTER_COMMIT, BEFORE_RECEIPTS): (DONE, HANDED_OVER),
-    (AFTER_COMMIT, END): (DONE, HANDED_OVER),
-    (IN_POST, IN_POST): (DONE, HANDED_OVER),
-    (IN_POST, BEFORE_RECEIPTS): (DONE, HANDED_OVER),
-    (IN_POST, END): (DONE, HANDED_OVER),
-    (BEFORE_RECEIPTS, IN_POST): (DONE, HANDED_OVER),
-    (BEFORE_RECEIPTS, BEFORE_RECEIPTS): (DONE, HANDED_OVER),
-    (BEFORE_RECEIPTS, END): (DONE, HANDED_OVER),
+    (BEFORE_MODEL, BEFORE_MODEL): (COMMITTED, REFUSED_AND_DONE),
+    (BEFORE_MODEL, AFTER_MODEL): (COMMITTED, REFUSED_AND_DONE),
+    (BEFORE_MODEL, AFTER_COMMIT): (REFUSED_AND_HANDED_OVER, COMMITTED),
+    (BEFORE_MODEL, IN_POST): (REFUSED_AND_HANDED_OVER, COMMITTED),
+    (BEFORE_MODEL, BEFORE_RECEIPTS): (REFUSED_AND_HANDED_OVER, COMMITTED),
+    (BEFORE_MODEL, END): (REFUSED_AND_DONE, COMMITTED),
+    (AFTER_MODEL, BEFORE_MODEL): (COMMITTED, REFUSED_AND_DONE),
+    (AFTER_MODEL, AFTER_MODEL): (COMMITTED, REFUSED_AND_DONE),
+    (AFTER_MODEL, AFTER_COMMIT): (REFUSED_AND_HANDED_OVER, COMMITTED),
+    (AFTER_MODEL, IN_POST): (REFUSED_AND_HANDED_OVER, COMMITTED),
+    (AFTER_MODEL, BEFORE_RECEIPTS): (REFUSED_AND_HANDED_OVER, COMMITTED),
+    (AFTER_MODEL, END): (REFUSED_AND_DONE, COMMITTED),
+    (AFTER_COMMIT, IN_POST): (COMMITTED, HANDED_OVER),
+    (AFTER_COMMIT, BEFORE_RECEIPTS): (COMMITTED, HANDED_OVER),
+    (AFTER_COMMIT, END): (COMMITTED, HANDED_OVER),
+    (IN_POST, IN_POST): (COMMITTED, HANDED_OVER),
+    (IN_POST, BEFORE_RECEIPTS): (COMMITTED, HANDED_OVER),
+    (IN_POST, END): (COMMITTED, HANDED_OVER),
+    (BEFORE_RECEIPTS, IN_POST): (COMMITTED, HANDED_OVER),
+    (BEFORE_RECEIPTS, BEFORE_RECEIPTS): (COMMITTED, HANDED_OVER),
+    (BEFORE_RECEIPTS, END): (COMMITTED, HANDED_OVER),
 }
+
+
+# Where nobody is held: the model takes longer than the message is invisible, for the first slice or for both.
+LATE = ("both are late", "the first is late")
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of a text. `pids`: the processes that were held."""
+
+    said: Said
+    conversation: Conversation
+    pids: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A stack whose slices pass by our endpoints, and a conversation in which nothing was done to them."""
+    """A stack whose slices pass by our endpoints, and conversations in which nothing was done to them."""
 
     stack: OfflineStack
     target: Target
     watch: Watch
     wire_log: Path
-    calm: Conversation
+    calm: Mapping[str, Conversation]
 
-    def is_as_calm(self, played: Conversation) -> None:
-        """Its history and its outputs are those of the undisturbed conversation, and its tool was called once."""
-        assert list(comparable_history(played.run)) == list(comparable_history(self.calm.run))
-        assert list(comparable_outputs(played.run)) == list(comparable_outputs(self.calm.run))
+    def posts_of(self, thread_id: str) -> set[tuple[str, str]]:
+        """Idempotency key and call id of everything that was posted to tools for a thread."""
         posts = [line for line in json_lines(self.wire_log) if line["what"] == "call tool"]
-        called = {(line["key"], line["call_id"]) for line in posts if line["threads"] == [played.thread_id]}
-        assert [call_id for _, call_id in called] == [call.call_id for call in played.calls]
-        assert [call.state for call in played.calls] == ["answered"]
+        return {(line["key"], line["call_id"]) for line in posts if line["threads"] == [thread_id]}
+
+    def deeds_of(self, thread_id: str, pid: int) -> list[str]:
+        """The steps of a process in its first slice of a thread, from its beginning to its end."""
+        slices: list[list[str]] = []
+        for line in json_lines(self.wire_log):
+            if (line.get("threads"), line["pid"]) != ([thread_id], pid) or (line["what"], line["stage"]) not in STEPS:
+                continue
+            if (line["what"], line["stage"]) == BEGINNING:
+                slices.append([])
+            if slices[-1][-1:] != [line["what"]]:
+                slices[-1].append(line["what"])
+        begun_again = slices[0][-1] == "commit"
+        return slices[0] + (slices[1] if begun_again else [])
+
+    def processes_of(self, thread_id: str) -> list[int]:
+        """The processes that had to do with a thread, in the order in which they began."""
+        about = [line for line in json_lines(self.wire_log) if line.get("threads") == [thread_id]]
+        return list(dict.fromkeys(line["pid"] for line in about))
+
+
+def text_of(kind: str, thread_id: str) -> str:
+    """A wish for a build; of a late kind with a script that makes the model slow to call it."""
+    call = [{"call": "run_build", "input": {"seconds": 0}}]
+    slowly = [{"wait": MODEL_S}, *call]
+    match kind:
+        case "both are late":
+            script: object = {"turns": [slowly]}
+        case "the first is late":
+            script = {"first": 1, "steps": slowly, "then": call}
+        case _:
+            return build_for(thread_id)
+    return f"{build_for(thread_id)} [[script: {json.dumps(script)}]]"
+
+
+def asked(kind: str) -> TextMessage:
+    thread_id = new_thread()
+    return TextMessage(thread_id, text_of(kind, thread_id), "asked")
+
+
+def play(stack: OfflineStack, target: Target, said: Mapping[str, Said]) -> dict[str, Played]:
+    """Wait until each of them is answered, and read what became of it."""
+    threads = [each.thread_id for each in said.values()]
+    wait_for_answers(stack, dict.fromkeys(threads, 1))
+    found = gather(stack, target, threads)
+    return {name: Played(each, found[each.thread_id]) for name, each in said.items()}
 
 
 @pytest.fixture(scope="module")
 def scene(stack: OfflineStack) -> Iterator[Scene]:
     target, wire_log = offline_target(stack), stack.invocation_log_path.with_name("overlap-wire.jsonl")
+    kinds = ["nothing is late", *LATE]
     with detour(stack, wire_log) as watch:
-        calm = ask_for_a_build(target, new_thread("calm"))
-        wait_for_answers(stack, {calm.thread_id: 1})
-        yield Scene(stack, target, watch, wire_log, gather(stack, target, [calm.thread_id])[calm.thread_id])
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    said: Said
-    conversation: Conversation
-
-    @property
-    def notes(self) -> list[list[str]]:
-        """What the slices that were given the text said in the end, in the order in which they began."""
-        return [list(attempt.notes) for attempt in self.conversation.attempts_with(self.said.message_id)]
-
-
-def _play_on(scene: Scene, said: Mapping[object, Said]) -> dict[object, Played]:
-    threads = [each.thread_id for each in said.values()]
-    wait_for_answers(scene.stack, dict.fromkeys(threads, 1))
-    found = gather(scene.stack, scene.target, threads)
-    return {name: Played(each, found[each.thread_id]) for name, each in said.items()}
+        said = say_together(target, [asked(kind) for kind in kinds])
+        played = play(stack, target, dict(zip(kinds, said, strict=True)))
+        yield Scene(stack, target, watch, wire_log, {kind: each.conversation for kind, each in played.items()})
 
 
 @pytest.fixture(scope="module")
-def overlapped(scene: Scene) -> dict[object, Played]:
-    with short_visibility(scene.target, VISIBILITY_S), ThreadPoolExecutor(AT_ONCE) as pool:
-        pairs = list(TABLE)
-        said = pool.map(lambda pair: overlap(scene.watch, scene.target, *pair), pairs)
-        return _play_on(scene, dict(zip(pairs, said, strict=True)))
+def overlapped(scene: Scene) -> dict[str, Played]:
+    """Every pair, and every late kind, at the same time: the first receive of each is short, the second is not."""
+    messages = {name: asked(name) for name in [*map(named, TABLE), *LATE]}
+    pairs = {named(pair): Overlap(scene.watch, messages[named(pair)].thread_id, *pair) for pair in TABLE}
+    try:
+        with short_visibility(scene.target, VISIBILITY_S):
+            said = dict(zip(messages, say_together(scene.target, list(messages.values())), strict=True))
+            wait_until_delivered(scene.stack.delivery_log_path, [each.message_id for each in said.values()])
+        with ThreadPoolExecutor(len(pairs)) as pool:
+            list(pool.map(Overlap.resolve, pairs.values()))
+    finally:
+        for pair in pairs.values():
+            pair.release()
+    played = play(scene.stack, scene.target, said)
+    return {name: replace(played[name], pids=pairs[name].pids if name in pairs else ()) for name in played}
 
 
-def test_nothing_was_done_to_the_conversation_that_is_the_measure(scene: Scene) -> None:
-    assert [entry.kind for entry in scene.calm.entries] == CALM_HISTORY
-    scene.is_as_calm(scene.calm)
+def named(pair: tuple[str, str]) -> str:
+    return f"first {pair[0]}, second {pair[1]}"
 
 
-@pytest.mark.parametrize("pair", TABLE)
-def test_two_slices_that_overlap_make_one_turn(
-    pair: tuple[str, str], overlapped: dict[object, Played], scene: Scene
+def test_nothing_was_done_to_the_conversations_that_are_the_measure(scene: Scene) -> None:
+    for calm in scene.calm.values():
+        assert [entry.kind for entry in calm.entries] == CALM_HISTORY
+        assert (len(calm.requests), len(scene.posts_of(calm.thread_id))) == (2, 1)
+
+
+@pytest.mark.parametrize("name", [*map(named, TABLE), *LATE])
+def test_two_slices_that_overlap_make_one_turn(name: str, overlapped: dict[str, Played], scene: Scene) -> None:
+    assert_as_calm(overlapped[name].conversation, scene.calm.get(name, scene.calm["nothing is late"]), scene)
+
+
+@pytest.mark.parametrize("pair", TABLE, ids=named)
+def test_one_of_the_two_commits_and_the_other_is_refused_or_hands_over(
+    pair: tuple[str, str], overlapped: dict[str, Played], scene: Scene
 ) -> None:
-    scene.is_as_calm(overlapped[pair].conversation)
+    played = overlapped[named(pair)]
+    assert tuple(scene.deeds_of(played.said.thread_id, pid) for pid in played.pids) == TABLE[pair]
 
 
-@pytest.mark.parametrize("pair", TABLE)
-def test_one_of_them_commits_and_the_other_is_refused_or_hands_over(
-    pair: tuple[str, str], overlapped: dict[object, Played]
+@pytest.mark.parametrize("kind", LATE)
+def test_of_slices_that_outlive_the_visibility_one_commits_and_the_others_are_refused_or_hand_over(
+    kind: str, overlapped: dict[str, Played], scene: Scene
 ) -> None:
-    assert tuple(overlapped[pair].notes[:2]) == TABLE[pair]
+    played = overlapped[kind]
+    pids = scene.processes_of(played.said.thread_id)[: len(played.conversation.attempts_with(played.said.message_id))]
+    deeds = [scene.deeds_of(played.said.thread_id, pid) for pid in pids]
+    assert (deeds.count(COMMITTED), len(deeds) > 1) == (1, True)
+    assert all(each in (COMMITTED, REFUSED_AND_DONE, REFUSED_AND_HANDED_OVER, HANDED_OVER) for each in deeds)
+
+
+def assert_as_calm(played: Conversation, calm: Conversation, scene: Scene) -> None:
+    """Its history and outputs are those of the undisturbed conversation; its tool was called under one id and key."""
+    assert list(comparable_history(played.run)) == list(comparable_history(calm.run))
+    assert list(comparable_outputs(played.run)) == list(comparable_outputs(calm.run))
+    assert [call.state for call in played.calls] == ["answered"]
+    assert [call_id for _, call_id in scene.posts_of(played.thread_id)] == [call.call_id for call in played.calls]
