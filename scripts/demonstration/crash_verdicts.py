@@ -153,7 +153,7 @@ def comparable_outputs(run: Run) -> Iterator[Comparable]:
 
 
 def _comparable(body: JsonObject, run: Run) -> str:
-    text = json.dumps(_timeless(body), sort_keys=True, ensure_ascii=False).replace(run.thread_id, "(this thread)")
+    text = json.dumps(_timeless(body), sort_keys=True, ensure_ascii=False)
     for entry in run.evidence.entries:
         text = text.replace(_call_id_at(run.thread_id, entry.position), f"call@{entry.position}")
         if entry.kind == "tool_result" and entry.text:

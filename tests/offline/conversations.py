@@ -3,15 +3,16 @@
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from scripts.commands.messages import JsonObject
 from scripts.commands.outputs import Output
 from scripts.commands.target import Target, offline_target
-from scripts.demonstration.crash_evidence import Run, Sighting
+from scripts.demonstration.crash_evidence import Run
 from scripts.demonstration.evidence import Evidence, StoredCall, StoredEntry, read_calls, read_entries
 from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.account import take_outputs, wait_until_handled
@@ -58,9 +59,14 @@ class Conversation:
 
     @property
     def run(self) -> Run:
-        """For the comparisons of the crash scenario."""
-        sightings: Sequence[Sighting] = ()
-        return Run(self.thread_id, 0, Evidence(self.entries, self.calls, self.outputs, (), ()), sightings)
+        """For the comparisons of the crash scenario; the thread's name, which its texts may hold, is taken out."""
+        entries = [replace(entry, body=self._without_name(entry.body)) for entry in self.entries]
+        outputs = [replace(output, fields=self._without_name(output.fields)) for output in self.outputs]
+        return Run(self.thread_id, 0, Evidence(entries, self.calls, outputs, (), ()), ())
+
+    def _without_name(self, fields: JsonObject) -> JsonObject:
+        nameless: JsonObject = json.loads(json.dumps(fields).replace(self.thread_id, "(this thread)"))
+        return nameless
 
 
 def wait_for_answers(stack: OfflineStack, answers: Mapping[str, int]) -> None:

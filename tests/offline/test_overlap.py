@@ -15,6 +15,7 @@ from scripts.commands.messages import TextMessage
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.crash_verdicts import CALM_HISTORY, comparable_history, comparable_outputs
 from scripts.offline_stack.interposers.detour import detour
+from scripts.offline_stack.interposers.interventions import Ruling, Stage
 from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.stack import OfflineStack
 from tests.offline.conversations import Conversation, gather, json_lines, wait_for_answers
@@ -22,6 +23,7 @@ from tests.offline.overlaps import (
     END,
     Overlap,
     Said,
+    at,
     build_for,
     new_thread,
     say_together,
@@ -31,6 +33,7 @@ from tests.offline.overlaps import (
 
 VISIBILITY_S = 3
 MODEL_S = 5
+AT_ONCE = 8  # each callback starts processes of the emulator: more of them at once would only wait for each other
 
 BEFORE_MODEL, AFTER_MODEL, AFTER_COMMIT = "before the model call", "after the model call", "after COMMIT"
 IN_POST, BEFORE_RECEIPTS = "inside the tool's POST", "before the receipts"
@@ -72,6 +75,29 @@ TABLE = {
 
 # Where nobody is held: the model takes longer than the message is invisible, for the first slice or for both.
 LATE = ("both are late", "the first is late")
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """What is done, so many times in a row, to the commit of a turn; and what that costs."""
+
+    stage: Stage
+    ruling: Ruling
+    times: int
+    requests: int = 2  # of the model, as in the undisturbed conversation
+    receives: int = 1  # of the text
+
+
+# An answer of the model is kept while its commit may be tried again, and a commit that has happened is found. The
+# model is asked once more where neither is so: nothing was stored, and nobody knows, or all five tries are over.
+MISHAPS = {
+    "the reply to COMMIT is lost": Mishap("answered", "end here", 1),
+    "COMMIT itself is lost": Mishap("ending", "end here", 1, requests=3),
+    "it conflicts once": Mishap("ending", "conflict", 1),
+    "it conflicts three times": Mishap("ending", "conflict", 3),
+    "it conflicts four times": Mishap("ending", "conflict", 4),
+    "it conflicts five times": Mishap("ending", "conflict", 5, requests=3, receives=2),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +182,21 @@ def scene(stack: OfflineStack) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def overlapped(scene: Scene) -> dict[str, Played]:
-    """Every pair, and every late kind, at the same time: the first receive of each is short, the second is not."""
-    messages = {name: asked(name) for name in [*map(named, TABLE), *LATE]}
-    pairs = {named(pair): Overlap(scene.watch, messages[named(pair)].thread_id, *pair) for pair in TABLE}
+    names = [*map(named, TABLE), *LATE]  # the late ones last: by then a second process is there and starts at once
+    played: dict[str, Played] = {}
+    for start in range(0, len(names), AT_ONCE):
+        played |= overlap_together(names[start : start + AT_ONCE], scene)
+    return played
+
+
+def overlap_together(names: Sequence[str], scene: Scene) -> dict[str, Played]:
+    """Play these at the same time: the first receive of each is short, the second is not."""
+    messages = {name: asked(name) for name in names}
+    pairs = {
+        named(pair): Overlap(scene.watch, messages[named(pair)].thread_id, *pair)
+        for pair in TABLE
+        if named(pair) in messages
+    }
     try:
         with short_visibility(scene.target, VISIBILITY_S):
             said = dict(zip(messages, say_together(scene.target, list(messages.values())), strict=True))
@@ -170,6 +208,16 @@ def overlapped(scene: Scene) -> dict[str, Played]:
             pair.release()
     played = play(scene.stack, scene.target, said)
     return {name: replace(played[name], pids=pairs[name].pids if name in pairs else ()) for name in played}
+
+
+@pytest.fixture(scope="module")
+def mishaps(scene: Scene) -> dict[str, Played]:
+    messages = {name: asked(name) for name in MISHAPS}
+    for name, mishap in MISHAPS.items():
+        strikes = at(messages[name].thread_id, "commit", mishap.stage)
+        scene.watch.set_fault(strikes, mishap.ruling, mishap.times)
+    said = say_together(scene.target, list(messages.values()))
+    return play(scene.stack, scene.target, dict(zip(messages, said, strict=True)))
 
 
 def named(pair: tuple[str, str]) -> str:
@@ -204,6 +252,27 @@ def test_of_slices_that_outlive_the_visibility_one_commits_and_the_others_are_re
     deeds = [scene.deeds_of(played.said.thread_id, pid) for pid in pids]
     assert (deeds.count(COMMITTED), len(deeds) > 1) == (1, True)
     assert all(each in (COMMITTED, REFUSED_AND_DONE, REFUSED_AND_HANDED_OVER, HANDED_OVER) for each in deeds)
+
+
+@pytest.mark.parametrize("name", MISHAPS)
+def test_a_commit_that_goes_wrong_still_makes_one_turn(name: str, mishaps: dict[str, Played], scene: Scene) -> None:
+    played = mishaps[name].conversation
+    assert_as_calm(played, scene.calm["nothing is late"], scene)
+    rulings = [line["done"] for line in json_lines(scene.wire_log) if is_done_to(played.thread_id, line)]
+    assert rulings == [MISHAPS[name].ruling] * MISHAPS[name].times
+
+
+@pytest.mark.parametrize("name", MISHAPS)
+def test_the_model_is_asked_again_only_for_an_answer_that_could_not_be_stored(
+    name: str, mishaps: dict[str, Played]
+) -> None:
+    played = mishaps[name]
+    receives = len(played.conversation.attempts_with(played.said.message_id))
+    assert (len(played.conversation.requests), receives) == (MISHAPS[name].requests, MISHAPS[name].receives)
+
+
+def is_done_to(thread_id: str, line: Mapping[str, object]) -> bool:
+    return "done" in line and line.get("threads") == [thread_id]
 
 
 def assert_as_calm(played: Conversation, calm: Conversation, scene: Scene) -> None:
