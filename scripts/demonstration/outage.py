@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from scripts.commands.chat import render
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.deliveries import read_deliveries
 from scripts.demonstration.outage_evidence import Outage, Said
 from scripts.demonstration.outage_verdicts import judge_outage
-from scripts.demonstration.scenarios import Conversation, new_thread_id, wait_until_idle
+from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, wait_until_idle
 from scripts.demonstration.talks import dead_letters, left_behind
 from scripts.demonstration.time_lapse import TimeLapse
 from scripts.demonstration.verdicts import Verdict
@@ -25,8 +26,9 @@ from scripts.offline_stack.stack import OfflineStack
 TITLE = "the model is away for forty minutes; then every conversation goes on by itself"
 MINUTE_S = 60
 OUTAGE_S = 40 * MINUTE_S
-# The build is begun before the outage, and ends in it.
-BEFORE_S, BUILD_S = 60, 90
+# The build is begun before the outage, and ends in it. A tool works by this machine's time, whatever the stack's is.
+BEFORE_S, BUILD_S = 60, 5
+BUILDING = "at work"
 # The second wake timer of a text said in the first minutes is due at about minute 55, the last of all at about 100.
 LONGEST_WAIT_S = 120 * MINUTE_S
 
@@ -47,7 +49,7 @@ class Line:
 
 
 LINES = (
-    Line(-BEFORE_S, "at work", f"Please build for {BUILD_S} seconds."),
+    Line(-BEFORE_S, BUILDING, f"Please build for {BUILD_S} seconds."),
     Line(0, "plain", "Is anybody there?"),
     Line(0, "throttled", "Am I asking too much?", THROTTLED),
     Line(30, "cut off", "Do you hear the end of this?", CUT_OFF),
@@ -82,6 +84,9 @@ def _play(lines: Sequence[Line], stack: OfflineStack, target: Target, console: C
         lapse.until(gone_at + line.at_s)
         sent = talks[line.name].say(_scripted(line, gone_at, back_at))
         said.append(Said(line.name, line.words, sent.sqs_message_id, stack.now()))
+        if line.name == BUILDING:
+            _wait_for_the_build(talks[BUILDING], console)
+            stack.move_clock(max(0, gone_at - stack.now()))  # at once: in steps, the build would be waited for
     _let_time_pass(lapse, [*talks.values()], stack, back_at + LONGEST_WAIT_S)
     return Outage(
         gone_at=gone_at,
@@ -92,6 +97,13 @@ def _play(lines: Sequence[Line], stack: OfflineStack, target: Target, console: C
         dead_letters=dead_letters(target) - dead_before,
         timers_left=_timers(stack),
     )
+
+
+def _wait_for_the_build(talk: Conversation, console: Console) -> None:
+    try:
+        talk.wait_for("tool_call")
+    except ScenarioError as error:
+        console.print(Text(f"error: {error}", style="red"))
 
 
 def _scripted(line: Line, gone_at: float, back_at: float) -> str:
