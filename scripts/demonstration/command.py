@@ -3,7 +3,7 @@
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -16,6 +16,10 @@ from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
 from scripts.demonstration.crash import TITLE as CRASH_TITLE
 from scripts.demonstration.crash import run_crash
+from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
+from scripts.demonstration.outage import run_outage
+from scripts.demonstration.poison import TITLE as POISON_TITLE
+from scripts.demonstration.poison import run_poison
 from scripts.demonstration.scenarios import (
     SCENARIOS,
     Conversation,
@@ -30,9 +34,14 @@ from scripts.offline_stack.command import show_step
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import StackError
 
-CRASH = "crash"
-NAMES = (*SCENARIOS, CRASH)
-# What is played when nothing is chosen ends within a minute; the crash scenario alone takes longer than that.
+# Those that are more than one conversation, with what they show.
+LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
+    "crash": (CRASH_TITLE, run_crash),
+    "outage": (OUTAGE_TITLE, run_outage),
+    "poison": (POISON_TITLE, run_poison),
+}
+NAMES = (*SCENARIOS, *LONG_SCENARIOS)
+# What is played when nothing is chosen ends within a minute; each of the others takes longer than that.
 TOUR = tuple(SCENARIOS)
 
 
@@ -50,11 +59,15 @@ class Report:
 
     def to_json(self) -> str:
         scenarios = {
-            name: {"ok": verdict.ok, "slices": verdict.slices, "why": verdict.why}
+            name: {"ok": verdict.ok, "slices": verdict.slices, "why": verdict.why, **_rows_of(verdict)}
             for name, verdict in self.verdicts.items()
         }
         fields = {"ok": self.ok, "setup_s": round(self.setup_s, 1), "run_s": round(self.run_s, 1)}
         return json.dumps({**fields, "scenarios": scenarios}, indent=2) + "\n"
+
+
+def _rows_of(verdict: Verdict) -> dict[str, object]:
+    return {"messages": list(verdict.rows)} if verdict.rows else {}
 
 
 def main(words: Sequence[str]) -> int:
@@ -108,9 +121,10 @@ def run_scenario(name: str, stack: OfflineStack, console: Console) -> Verdict:
     """Play a scenario with threads of its own, show it, and judge it. What did not come is judged, too."""
     console.print()
     console.rule(f"[bold]{name}", align="left")
-    if name == CRASH:
-        console.print(f"[dim]{CRASH_TITLE}[/dim]\n")
-        verdict = run_crash(stack, console)
+    if name in LONG_SCENARIOS:
+        title, run = LONG_SCENARIOS[name]
+        console.print(f"[dim]{title}[/dim]\n")
+        verdict = run(stack, console)
     else:
         console.print(f"[dim]{SCENARIOS[name].title}[/dim]\n")
         verdict = _play(name, SCENARIOS[name], stack, console)

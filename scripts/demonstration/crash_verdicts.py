@@ -91,13 +91,13 @@ def _another_finished(run: Run) -> Check:
 
 
 def _same_history(run: Run, calm: Run) -> Check:
-    ours, theirs = list(_history(run)), list(_history(calm))
+    ours, theirs = list(comparable_history(run)), list(comparable_history(calm))
     promise = "kinds, bodies, call ids and order of the history are the undisturbed ones"
     return Check(promise, ours == theirs, _difference(ours, theirs) or f"{len(ours)} equal entries")
 
 
 def _same_outputs(run: Run, calm: Run) -> Check:
-    ours, theirs = list(_outputs(run)), list(_outputs(calm))
+    ours, theirs = list(comparable_outputs(run)), list(comparable_outputs(calm))
     promise = "a reader that drops known ids sees the undisturbed outputs"
     return Check(promise, ours == theirs, _difference(ours, theirs) or f"{len(ours)} equal outputs")
 
@@ -139,12 +139,14 @@ def _model_was_not_asked_again(run: Run, calm: Run) -> Check:
     return Check(promise, kept and not unanswered and not refused, seen)
 
 
-def _history(run: Run) -> Iterator[Comparable]:
+def comparable_history(run: Run) -> Iterator[Comparable]:
+    """Position, kind and body of each entry, without what differs between any two conversations."""
     for entry in run.evidence.entries:
         yield entry.position, entry.kind, _comparable(entry.body, run)
 
 
-def _outputs(run: Run) -> Iterator[Comparable]:
+def comparable_outputs(run: Run) -> Iterator[Comparable]:
+    """Place, type and fields of each output, without what differs between any two conversations."""
     for output in run.evidence.outputs:
         fields = {name: value for name, value in output.fields.items() if name not in OUTPUT_NAMES}
         yield output.seq, output.type, _comparable(fields, run)

@@ -50,9 +50,12 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
+    """One row of history. `withheld` is the code of the error for which the model is not shown it."""
+
     position: int
     kind: str
     body: JsonObject
+    withheld: str | None = None
 
     @property
     def text(self) -> str:
@@ -87,7 +90,7 @@ def read_invocations(log: Path, function_names: Mapping[str, Part], since: float
     """The invocations that began after `since` and have ended, in order of their beginning."""
     opened: dict[str, float] = {}
     found: list[Invocation] = []
-    for line in _json_lines(log):
+    for line in json_lines(log):
         if line.get("function") not in function_names or line.get("what") not in ("opened", "closed"):
             continue
         if line["what"] == "opened":
@@ -100,8 +103,18 @@ def read_invocations(log: Path, function_names: Mapping[str, Part], since: float
 
 def count_running(log: Path) -> int:
     """How many invocations of any function have begun and not ended."""
-    whats = [line["what"] for line in _json_lines(log)]
-    return whats.count("opened") - whats.count("closed")
+    return len(running_since(log))
+
+
+def running_since(log: Path) -> list[float]:
+    """When each of the invocations began that have not ended, in epoch seconds of the stack."""
+    opened: dict[str, float] = {}
+    for line in json_lines(log):
+        if line["what"] == "opened":
+            opened[line["request_id"]] = line["time"]
+        else:
+            opened.pop(line["request_id"], None)
+    return list(opened.values())
 
 
 def read_requests(log: Path, since: float) -> list[ModelRequest]:
@@ -113,7 +126,7 @@ def read_requests(log: Path, since: float) -> list[ModelRequest]:
             refused=line["decision"]["refused_by"] is not None,
             messages=line["body"].get("messages", []),
         )
-        for line in _json_lines(log)
+        for line in json_lines(log)
         if line["requested_at"] >= since
     ]
 
@@ -122,9 +135,10 @@ def read_entries(database_dsn: str, thread_id: str) -> list[StoredEntry]:
     """The thread's history as it is stored, in order."""
     with psycopg.connect(database_dsn) as connection:
         rows = connection.execute(
-            "SELECT position, kind, body FROM infinity.entries WHERE thread_id = %s ORDER BY position", (thread_id,)
+            "SELECT position, kind, body, withheld FROM infinity.entries WHERE thread_id = %s ORDER BY position",
+            (thread_id,),
         )
-        return [StoredEntry(position, kind, json.loads(body)) for position, kind, body in rows]
+        return [StoredEntry(position, kind, json.loads(body), withheld) for position, kind, body, withheld in rows]
 
 
 def read_calls(database_dsn: str, thread_id: str) -> list[StoredCall]:
@@ -136,7 +150,15 @@ def read_calls(database_dsn: str, thread_id: str) -> list[StoredCall]:
         return [StoredCall(call_id, name, state) for call_id, name, state in rows]
 
 
-def _json_lines(log: Path) -> Iterator[dict[str, Any]]:
+def count_wakes(database_dsn: str, thread_id: str) -> int:
+    """How many wakes of its own the thread has consumed; one that found nothing to do leaves no trace here."""
+    with psycopg.connect(database_dsn) as connection:
+        query = "SELECT count(*) FROM infinity.inbox WHERE thread_id = %s AND type = 'wake'"
+        counted = connection.execute(query, (thread_id,)).fetchone()
+    return int(counted[0]) if counted else 0
+
+
+def json_lines(log: Path) -> Iterator[dict[str, Any]]:
     # A line is as open-ended as what was logged; hence Any.
     with log.open() as lines:
         for line in lines:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from scripts.commands.messages import TextMessage, send
+from scripts.commands.messages import Sent, TextMessage, send
 from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.rendering import render_user
 from scripts.commands.target import Target
@@ -54,10 +54,10 @@ class Conversation:
         self.began_at = self.now()
         self._reader = OutputReader(self.target.sqs, self.target.output_queue_url, self.thread_id)
 
-    def say(self, text: str, message_id: str | None = None) -> None:
+    def say(self, text: str, message_id: str | None = None) -> Sent:
         self.said.append((self.now(), text))
         self.on_word(render_user(text))
-        send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text, message_id))
+        return send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text, message_id))
 
     def wait_for(self, output_type: str, times: int = 1) -> None:
         """Collect until there are `times` more outputs of a type. Raises: ScenarioError after a minute."""

@@ -1,6 +1,6 @@
 """Whether a scenario kept its promises, judged from evidence alone. Nothing here calls anything."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scripts.demonstration.evidence import Evidence, Invocation, ModelRequest
@@ -27,8 +27,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """What was promised and seen. `rows`: what became of each message, where that is told of one by one."""
+
     checks: Sequence[Check]
     slices: int
+    rows: Sequence[Mapping[str, object]] = ()
 
     @property
     def ok(self) -> bool:

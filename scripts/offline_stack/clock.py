@@ -2,11 +2,11 @@
 
 It is moved for everything at once and while it runs: the AWS emulator, every function it starts, our pollers, the model
 endpoint. So all that goes by the time of day follows in the next moment: what SQS hides, delays, deduplicates and
-keeps, when a schedule is due, whether something of ours has expired, and every time that is written into a log.
+keeps, when a schedule is due, whether something of ours has expired, and every time that is written into a log. And a
+`time.sleep` is over when that much of this time has passed, be it that the clock was moved.
 
-What measures durations stays as it is: `time.monotonic`, `time.sleep`, timeouts, and the seconds that a tool works.
-PostgreSQL's own clock stays, too: nothing of ours asks it for the time. A function that runs while the clock is moved
-has used up that much of its own time.
+What measures durations does not jump: `time.monotonic`, and every timeout. PostgreSQL's own clock stays, too: nothing
+of ours asks it for the time. A function that runs while the clock is moved has used up that much of its own time.
 
 How it reaches a process: by the environment alone, see `moved_time/sitecustomize.py`. How far the clock was moved
 stands in a file that all of them read. It never goes back.

@@ -124,7 +124,9 @@ class Poller:
     def _deliver(self, messages: Sequence[Message]) -> None:
         try:
             started = time.monotonic()
-            self._journal.write("batch delivered", function=self._source.function, **_names(messages))
+            self._journal.write(
+                "batch delivered", function=self._source.function, **_names(messages), receives=_receives(messages)
+            )
             invocation = self._invoke(messages)
             settlement = settle(
                 [message["MessageId"] for message in messages],
@@ -215,6 +217,15 @@ def _names(messages: Sequence[Message]) -> dict[str, list[str]]:
     return {
         "message_ids": [message["MessageId"] for message in messages],
         "groups": sorted({each["MessageGroupId"] for each in attributes if "MessageGroupId" in each}),
+    }
+
+
+def _receives(messages: Sequence[Message]) -> dict[str, list[str | int]]:
+    """By message id: its group, and how often the queue has given it out, this time included."""
+    attributes = {message["MessageId"]: message["Attributes"] for message in messages}
+    return {
+        name: [each.get("MessageGroupId", ""), int(each["ApproximateReceiveCount"])]
+        for name, each in attributes.items()
     }
 
 

@@ -91,7 +91,7 @@ def wait_until_handled(stack: OfflineStack, target: Target, patience_s: float) -
 def take_account(storm: Storm, stack: OfflineStack, target: Target, wire_log: Path) -> Account:
     """Count. The outputs are taken off their queue."""
     plan = storm.plan
-    seen = as_readers_see_them(_take_outputs(target.sqs, target.output_queue_url))
+    seen = as_readers_see_them(take_outputs(target.sqs, target.output_queue_url))
     histories = _histories(stack.database_dsn, plan)
     losses = [count_losses(plan.texts_of(each), histories[each], seen.get(each, ())) for each in plan.thread_ids]
     slices = read_invocations(stack.invocation_log_path, {stack.outputs["SliceFunctionName"]: "slice"}, storm.began_at)
@@ -136,7 +136,8 @@ def _waiting(sqs: "SQSClient", queue_url: str) -> int:
     return sum(map(int, counts.values()))
 
 
-def _take_outputs(sqs: "SQSClient", queue_url: str) -> Iterator[Output]:
+def take_outputs(sqs: "SQSClient", queue_url: str) -> Iterator[Output]:
+    """Everything that is on the queue, as often as it is there. It is taken off."""
     while messages := sqs.receive_message(
         QueueUrl=queue_url, MaxNumberOfMessages=10, MessageSystemAttributeNames=["SentTimestamp"]
     ).get("Messages", []):

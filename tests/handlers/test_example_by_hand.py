@@ -21,10 +21,13 @@ def process() -> Iterator[ToolClient]:
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as running:
         assert running.stdout is not None
-        word, port = running.stdout.readline().split()
-        assert word == "READY"
-        yield ToolClient(int(port))
-        running.send_signal(signal.SIGINT)
+        try:
+            word, port = running.stdout.readline().split()
+            assert word == "READY"
+            assert int(port) not in (8000, 8080)  # 0 was asked for, which is any but the usual ones
+            yield ToolClient(int(port))
+        finally:
+            running.send_signal(signal.SIGINT)
         assert running.wait(5) == 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from handlers.example_tools import SIGNED_IN, tools
-from tests.support.callback_inbox import Inbox, callback_inbox
+from tests.support.callback_inbox import Inbox
 from tests.support.tool_client import ToolClient, serving
 
 CALL = {"group_id": "t-1", "id": "call_1"}
@@ -18,12 +18,6 @@ CALL = {"group_id": "t-1", "id": "call_1"}
 def server() -> Iterator[ToolClient]:
     with serving(tools) as client:
         yield client
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with callback_inbox() as inbox:
-        yield inbox
 
 
 @pytest.mark.parametrize("given", [{}, {"associative": False}, {"associative": True}])

@@ -1,32 +1,14 @@
 """A tool author's functions, served over HTTP: what is sent for them, and when."""
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from handlers.rap_tools import Call, Result, ToolServer
-from tests.support.callback_inbox import Inbox, callback_inbox
-from tests.support.tool_client import ToolClient, serving
+from tests.support.callback_inbox import Inbox
+from tests.support.tool_client import ToolClient
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with callback_inbox() as inbox:
-        yield inbox
-
-
-@pytest.fixture
-def tools() -> ToolServer:
-    return ToolServer("Shop", "What is in stock.")
-
-
-@pytest.fixture
-def shop(tools: ToolServer) -> Iterator[ToolClient]:
-    with serving(tools) as client:
-        yield client
 
 
 def test_what_a_function_returns_is_posted_to_the_callback_url(

@@ -2,21 +2,14 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from handlers.rap_tools import Call, Handler, Json, ToolServer
-from tests.support.callback_inbox import Inbox, callback_inbox
+from tests.support.callback_inbox import Inbox
 
 HOST = "abc.lambda-url.eu-west-1.on.aws"
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with callback_inbox() as inbox:
-        yield inbox
 
 
 def event(method: str, path: str, body: object = None, key: str = "", **fields: object) -> Json:

@@ -46,8 +46,10 @@ def started(folder: Path, *arguments: str) -> Iterator[IO[str]]:
         text=True,
     ) as running:
         assert running.stdout is not None
-        yield running.stdout
-        running.send_signal(signal.SIGINT)
+        try:
+            yield running.stdout
+        finally:
+            running.send_signal(signal.SIGINT)
         assert running.wait(5) == 0
 
 

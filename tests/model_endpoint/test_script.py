@@ -153,3 +153,14 @@ def test_silence_within_the_answer_comes_after_what_was_said(served: Served) -> 
     next(stream)
 
     assert time.monotonic() - before >= 0.2
+
+
+def test_a_model_that_is_away_for_a_while_answers_before_and_after_it(served: Served) -> None:
+    now = time.time()
+    steps = [{"refuse": "ServiceUnavailableException"}]
+
+    for times in ((now - 90, now - 30), (now + 30, now + 90)):
+        script = {"from": times[0], "until": times[1], "steps": steps}
+        assert "You said" in served.said(body(directive(script, "Hello")))
+    with pytest.raises(ClientError, match="ServiceUnavailable"):
+        served.events(body(directive({"from": now - 30, "until": now + 90, "steps": steps}, "Hello")))

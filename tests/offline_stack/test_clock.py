@@ -5,6 +5,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,16 @@ def handler(event, context):
         "monotonic": time.monotonic(),
         "left_s": context.get_remaining_time_in_millis() / 1000,
     }
+"""
+
+
+SLEEPS_AN_HOUR = """
+import time
+
+def handler(event, context):
+    began = time.time()
+    time.sleep(3600)
+    return {"time": time.time() - began}
 """
 
 
@@ -136,23 +147,10 @@ def test_a_schedule_forty_days_out_fires_after_the_move(
 def test_a_function_reads_the_moved_time_in_a_process_that_runs_and_in_a_new_one(
     clock: StackClock, settings: ClientSettings
 ) -> None:
-    functions = boto3.client("lambda", **settings)
-
-    def made(name: str) -> Callable[[], dict[str, float]]:
-        functions.create_function(
-            FunctionName=name,
-            Runtime="python3.13",
-            Role="arn:aws:iam::000000000000:role/any",
-            Handler="clocks.handler",
-            Timeout=300,
-            Code={"ZipFile": zipped("clocks.py", READS_CLOCKS)},
-        )
-        return lambda: json.load(io.BytesIO(functions.invoke(FunctionName=name)["Payload"].read()))
-
-    warm = made("warm")
+    warm = made(settings, "warm", READS_CLOCKS)
     before = warm()
     clock.move(DAY_S)
-    after, cold = warm(), made("cold")()
+    after, cold = warm(), made(settings, "cold", READS_CLOCKS)()
 
     for name in ("time", "time_ns", "by_name", "datetime"):
         assert DAY_S <= after[name] - before[name] < DAY_S + NEAR_S, name
@@ -160,6 +158,18 @@ def test_a_function_reads_the_moved_time_in_a_process_that_runs_and_in_a_new_one
     # What measures durations does not jump, and a new invocation has all its time.
     assert 0 <= after["monotonic"] - before["monotonic"] < NEAR_S
     assert after["left_s"] > 300 - NEAR_S
+
+
+def test_a_sleep_is_over_when_the_clock_has_passed_its_end(clock: StackClock, settings: ClientSettings) -> None:
+    asleep_for_an_hour = made(settings, "sleeper", SLEEPS_AN_HOUR)
+    with ThreadPoolExecutor(1) as pool:
+        began = time.monotonic()
+        asleep = pool.submit(asleep_for_an_hour)
+        while not asleep.done() and time.monotonic() < began + PATIENCE_S:
+            clock.move(10 * MINUTE_S)
+            time.sleep(0.2)
+    # Not a minute was waited for, but at least an hour has passed there.
+    assert asleep.result()["time"] > 3600
 
 
 def test_the_clock_never_goes_back(clock: StackClock) -> None:
@@ -172,6 +182,20 @@ def test_the_clock_never_goes_back(clock: StackClock) -> None:
 def test_a_clock_that_nobody_moved_tells_this_machines_time(tmp_path: Path) -> None:
     clock = StackClock(tmp_path / "clock")
     assert (clock.moved_s, abs(clock.now() - time.time()) < NEAR_S) == (0, True)
+
+
+def made(settings: ClientSettings, name: str, code: str) -> Callable[[], dict[str, float]]:
+    """Make a function of this code and return what invokes it."""
+    functions = boto3.client("lambda", **settings)
+    functions.create_function(
+        FunctionName=name,
+        Runtime="python3.13",
+        Role="arn:aws:iam::000000000000:role/any",
+        Handler="told.handler",
+        Timeout=300,
+        Code={"ZipFile": zipped("told.py", code)},
+    )
+    return lambda: json.load(io.BytesIO(functions.invoke(FunctionName=name)["Payload"].read()))
 
 
 def _queue(sqs: "SQSClient", **attributes: str) -> str:

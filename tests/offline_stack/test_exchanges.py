@@ -68,6 +68,11 @@ def test_a_call_of_a_tool_shows_its_key_and_the_id_of_the_call() -> None:
     assert described("/x/call", body={"operation": "run", "id": "c1"}).facts == {"key": "k1", "call_id": "c1"}
 
 
+def test_a_mark_names_what_is_about_to_be_tried() -> None:
+    item = {**RECEIPT, "subject": {"S": "message:text:user:m1"}}
+    assert described("/", "DynamoDB_20120810.PutItem", {"Item": item}).facts == {"subject": "message:text:user:m1"}
+
+
 def test_an_output_is_known_by_a_fingerprint_that_changes_with_its_body() -> None:
     first, same, other = (
         described("/", "AmazonSQS.SendMessageBatch", sent(body)).facts["outputs"]

@@ -16,7 +16,7 @@ BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=
     [
         (None, ("basic", "interrupt")),
         ("basic", ("basic",)),
-        ("all", ("basic", "interrupt", "crash")),
+        ("all", ("basic", "interrupt", "crash", "outage", "poison")),
     ],
 )
 def test_the_scenarios_are_the_short_ones_unless_others_are_asked_for(choice: str | None, names: tuple[str]) -> None:
@@ -33,6 +33,12 @@ def test_the_report_says_what_was_judged() -> None:
             "interrupt": {"ok": False, "slices": 1, "why": "the answer came: nothing"},
         },
     }
+
+
+def test_the_report_tells_of_each_message_where_a_scenario_does() -> None:
+    verdict = Verdict(KEPT.checks, slices=3, rows=[{"message": "hello", "receives": 7}])
+    written = json.loads(Report(1, 1, {"outage": verdict}).to_json())
+    assert written["scenarios"]["outage"]["messages"] == [{"message": "hello", "receives": 7}]
 
 
 def test_a_demo_in_which_nothing_was_played_is_not_ok() -> None:

@@ -62,7 +62,8 @@ def test_every_file_that_is_linked_exists() -> None:
 
 
 def test_the_program_that_embeds_agents_runs_as_it_is_printed() -> None:
-    embedded, with_bedrock = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    section = README[README.index("## Embed it") :]
+    embedded, with_bedrock = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     environment = {"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-west-1", "PYTHONUTF8": "1"}
     shown = subprocess.run(
         [sys.executable, "-c", embedded + with_bedrock],

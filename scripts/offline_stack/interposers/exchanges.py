@@ -56,7 +56,7 @@ def _storing(operation: str, fields: Mapping[str, Any]) -> Exchange:
         case "Query":
             return Exchange("read manifests")
         case "PutItem":
-            return Exchange("mark", threads)
+            return Exchange("mark", threads, {"subject": fields.get("Item", {}).get("subject", {}).get("S", "")})
         case "DeleteItem":
             return Exchange("clear mark", threads)
         case other:

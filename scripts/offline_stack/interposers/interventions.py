@@ -40,20 +40,29 @@ Strikes = Callable[[Exchange, Stage], bool]
 
 
 class Hold:
-    """Keeps the first process that comes to a stage waiting there, also when it asks again, until it is released."""
+    """Keeps the first process that comes to a stage waiting there, also when it asks again, until it is released.
 
-    def __init__(self, strikes: Strikes) -> None:
+    `after`: it has to be another process than the one that is held there, and comes only when that one is.
+    """
+
+    def __init__(self, strikes: Strikes, after: "Hold | None" = None) -> None:
         self._strikes = strikes
+        self._after = after
         self._process: ProcessIdentity | None = None
         self._caught = threading.Event()
         self._released = threading.Event()
 
     def catches(self, exchange: Exchange, stage: Stage, process: ProcessIdentity) -> bool:
-        if self._released.is_set() or self._process not in (None, process) or not self._strikes(exchange, stage):
+        if self._released.is_set() or not self._may_be(process) or not self._strikes(exchange, stage):
             return False
         self._process = process
         self._caught.set()
         return True
+
+    def _may_be(self, process: ProcessIdentity) -> bool:
+        if self._process is not None:
+            return self._process == process
+        return self._after is None or self._after._process not in (None, process)
 
     def keep(self) -> None:
         """Return when it is released."""

@@ -79,9 +79,9 @@ class Watch:
                 return None
         return trap.wait(DEATH_PATIENCE_S)
 
-    def hold(self, strikes: Strikes) -> Hold:
+    def hold(self, strikes: Strikes, after: Hold | None = None) -> Hold:
         """Have the process that comes first to a stage for which `strikes` says so wait there until it is released."""
-        hold = Hold(strikes)
+        hold = Hold(strikes, after)
         with self._lock:
             self._holds.append(hold)
         return hold

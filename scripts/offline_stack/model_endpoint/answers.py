@@ -22,7 +22,7 @@ class Answer:
     refused_by: str | None = None
 
 
-def answer_to(request: ConverseRequest, times_seen: Callable[[str], int]) -> Answer:
+def answer_to(request: ConverseRequest, times_seen: Callable[[str], int], asked_at: float) -> Answer:
     """Return the answer. No script is looked at before the request has passed every rule."""
     if request.model_id.startswith(_UNKNOWN_MODEL_PREFIX):
         message = "Could not resolve the foundation model from the provided model identifier."
@@ -30,7 +30,7 @@ def answer_to(request: ConverseRequest, times_seen: Callable[[str], int]) -> Ans
     refusal = refusal_of(request)
     if refusal is not None:
         return Answer((Refuse("ValidationException", refusal.message, 400),), "refused", refusal.rule)
-    decision = decide(request, times_seen)
+    decision = decide(request, times_seen, asked_at)
     return Answer(decision.steps, decision.why)
 
 

@@ -23,24 +23,27 @@ class Decision:
     why: str
 
 
-def decide(request: ConverseRequest, times_seen: Callable[[str], int]) -> Decision:
+def decide(request: ConverseRequest, times_seen: Callable[[str], int], asked_at: float) -> Decision:
     """Return what to answer to a valid request.
 
     ``times_seen`` counts one more request for a text and returns how many came before it; it is called only for a
-    script that asks for it. Everything else depends on nothing but the request.
+    script that asks for it, as ``asked_at`` is looked at, in epoch seconds. Everything else depends on nothing but the
+    request.
     """
     try:
-        scripted = _scripted(request, times_seen)
+        scripted = _scripted(request, times_seen, asked_at)
     except UnreadableScript as error:
         return Decision((Refuse("ValidationException", f"The script cannot be read: {error}.", 400),), "bad script")
     return Decision(scripted, "script") if scripted is not None else _by_rule(request)
 
 
-def _scripted(request: ConverseRequest, times_seen: Callable[[str], int]) -> tuple[Step, ...] | None:
+def _scripted(request: ConverseRequest, times_seen: Callable[[str], int], asked_at: float) -> tuple[Step, ...] | None:
     asked = newest_text_in(request)
     script = script_in(asked.text) if asked else None
     if asked is None or script is None:
         return None
+    if script.times:
+        return script.turns[0] if script.times[0] <= asked_at < script.times[1] else None
     if script.first:
         return _first_or_then(script, asked.turns_since, lambda: times_seen(asked.text))
     return script.turns[asked.turns_since] if asked.turns_since < len(script.turns) else None

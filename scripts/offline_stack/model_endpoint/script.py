@@ -6,7 +6,9 @@ The newest plain text of the user decides. The JSON is
 * ``{"turns": [steps, steps, …]}``: this and the following completions of the conversation, told apart by how many
   turns the assistant has had since the text, so a retried request is answered alike;
 * ``{"first": N, "steps": […], "then": […]}``: the first N requests that carry this very text get ``steps``, later ones
-  ``then`` (left out: the ordinary answer). The one thing the endpoint remembers; give the text something unique.
+  ``then`` (left out: the ordinary answer). The one thing the endpoint remembers; give the text something unique;
+* ``{"from": T, "until": T, "steps": […]}``: requests between these times of the endpoint's clock, in seconds since
+  1970, get ``steps``, all others the ordinary answer: a model that is away for a while.
 
 When no turn of a script is left, the ordinary rules answer. A script that cannot be read is a ValidationException.
 
@@ -64,11 +66,15 @@ class UnreadableScript(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Turns to play in order. With ``first`` above zero the only turn is for that many requests, then ``then``."""
+    """Turns to play in order. With ``first`` above zero the only turn is for that many requests, then ``then``.
+
+    With ``times`` it is the only turn for every request from the first to before the second of them.
+    """
 
     turns: tuple[tuple[Step, ...], ...]
     first: int = 0
     then: tuple[Step, ...] | None = None
+    times: tuple[float, float] | None = None
 
 
 def script_in(text: str) -> Script | None:
@@ -104,7 +110,10 @@ def _script(content: JsonValue) -> Script:
     if "first" in directive:
         then = _steps(as_array(directive["then"])) if "then" in directive else None
         return Script((_steps(as_array(directive.get("steps"))),), int(as_number(directive["first"]) or 0), then)
-    raise UnreadableScript("neither a list of steps nor an object with turns or first")
+    if "from" in directive and "until" in directive:
+        times = as_number(directive["from"]) or 0, as_number(directive["until"]) or 0
+        return Script((_steps(as_array(directive.get("steps"))),), times=times)
+    raise UnreadableScript("neither a list of steps nor an object with turns, first, or from and until")
 
 
 def _steps(steps: Sequence[JsonValue]) -> tuple[Step, ...]:

@@ -87,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _converse(self, model_id: str, body: JsonObject) -> None:
         requested_at = time.time()
         request = read_request(model_id, body, self.server.options.limits)
-        answer = answer_to(request, self.server.times_seen)
+        answer = answer_to(request, self.server.times_seen, requested_at)
         is_delivered = True
         try:
             self._pause(self.server.options.delay_s)

@@ -8,12 +8,16 @@ import mmap
 import os
 import struct
 import sys
+import time
 
 FILE_VARIABLE = "OFFLINE_CLOCK"
+# How soon a sleep notices that the clock was moved.
+NAP_S = 0.02
+NS_PER_S = 1_000_000_000
 
 
 def live_in_stack_time(path: str) -> None:
-    """Have `time` and `datetime` tell the stack's time from now on, to callers of any kind."""
+    """Have `time` and `datetime` tell the stack's time from now on, to callers of any kind, and sleeps last by it."""
     # Its pytest plugin is of no use here, and would cost every function's cold start the import of pytest.
     sys.modules["pytest"] = None  # type: ignore[assignment]
     import time_machine
@@ -31,6 +35,18 @@ def live_in_stack_time(path: str) -> None:
 
     time_machine.travel(0).start()
     time_machine.traveller_stack[-1] = StackTime(0, None, tick=True)
+
+    machine_sleep = time.sleep
+
+    def sleep(seconds: float) -> None:
+        if seconds <= NAP_S:
+            machine_sleep(seconds)
+            return
+        ends_at, moved_before = time.monotonic() + seconds, moved_ns(shift)[0]
+        while (left := ends_at - time.monotonic() - (moved_ns(shift)[0] - moved_before) / NS_PER_S) > 0:
+            machine_sleep(min(left, NAP_S))
+
+    time.sleep = sleep  # type: ignore[assignment]  # nothing sleeps for a SupportsIndex
 
 
 if FILE_VARIABLE in os.environ:
