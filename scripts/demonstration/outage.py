@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scripts.commands.chat import render
+from scripts.commands.rendering import render
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.deliveries import read_deliveries
 from scripts.demonstration.outage_evidence import Outage, Said

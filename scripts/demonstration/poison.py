@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from scripts.commands.chat import render
 from scripts.commands.messages import TextMessage
+from scripts.commands.rendering import render
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.deliveries import read_deliveries
 from scripts.demonstration.evidence import read_requests
