@@ -147,6 +147,8 @@ def _make_venv() -> None:
         raise SetUpError("this Python has neither ensurepip nor pip; on Debian or Ubuntu: apt-get install python3-venv")
     options = ["--without-pip"] if without_pip else []
     outside = getattr(sys, "_base_executable", sys.executable)  # an environment cannot be cleared from within itself
+    if VENV.is_symlink():
+        raise SetUpError(f"{VENV} is a link, and making it anew would empty what it leads to: remove the link")
     _run("virtual environment", [outside, "-m", "venv", "--clear", *options, str(VENV)])
     if without_pip:
         _run("pip", [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON), "install", "pip"])

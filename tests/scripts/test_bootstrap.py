@@ -1,6 +1,7 @@
 """What the set-up of the tools can promise without a network."""
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,19 @@ def test_a_failed_step_says_whether_the_network_was_to_blame(tmp_path: Path) -> 
     log.write_text("ERROR: something else\n")
     assert "check the network" not in bootstrap._failure("Python packages", log)
     assert "ERROR: something else" in bootstrap._failure("Python packages", log)
+
+
+def test_a_link_is_never_followed_to_an_environment_that_others_use(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "kept").touch()
+    copied = tmp_path / "checkout"
+    shutil.copytree(bootstrap.ROOT / "scripts", copied / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(bootstrap.ROOT / "requirements.txt", copied)
+    (copied / ".venv").symlink_to(theirs)
+    ended = subprocess.run([sys.executable, copied / "scripts" / "test"], capture_output=True, text=True, check=False)
+    assert "is a link" in ended.stderr
+    assert (theirs / "kept").exists()
 
 
 def test_every_pin_is_exact_and_no_file_names_a_registry() -> None:

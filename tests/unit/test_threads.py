@@ -1,6 +1,7 @@
 """Threads that begin threads: what a child sees, what it says, how it ends."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from runtime import phrases
 from runtime.context import rendered
 from runtime.identity import call_id_at, child_id
 from runtime.items import plain_text
-from runtime.model.entries import Event, ToolResult, UserText
+from runtime.model.entries import Event, JsonObject, ToolResult, UserText
 from runtime.model.threads import Thread
+from runtime.model.toolsets import Invocation, Notice
 from runtime.model.turns import Completion, ModelRequest, ResultBlock
 from runtime.own_messages import to_child
+from runtime.ports import ToolServers
 from tests.support.values import calls, says
 from tests.support.world import World
 
@@ -200,3 +203,45 @@ def test_a_root_neither_reports_nor_closes() -> None:
     world.settle()
     errors = [text for text in texts(world.thread()) if text.startswith("Error: this thread has no parent")]
     assert len(errors) == 2
+
+
+class Noting:
+    """The tool servers of a world, and the notices that went to them."""
+
+    def __init__(self, servers: ToolServers) -> None:
+        self.manifest = servers.manifest
+        self._servers = servers
+        self.bodies: list[JsonObject] = []
+        self.notices: list[tuple[str, JsonObject]] = []
+
+    def invoke(self, invocation: Invocation, timeout_s: float) -> None:
+        self.bodies.append(invocation.body)
+        self._servers.invoke(invocation, timeout_s)
+
+    def notify(self, notices: Sequence[Notice]) -> int:
+        self.notices += [(notice.path, notice.body) for notice in notices]
+        return len(notices)
+
+
+def test_a_tool_learns_which_threads_stand_above_its_caller_and_which_have_closed() -> None:
+    grandchild = child_id(CHILD, call_id_at(CHILD, 4))
+    world = World(
+        Family(
+            root=[spawns("alpha", ["t"]), says("ok"), says("over")],
+            alpha=[spawns("beta", ["t", CHILD]), says("wait"), says("wait"), closes(CHILD)],
+            beta=[calls("run_build"), says("x")],
+        )
+    )
+    servers = Noting(world.ports.servers)
+    world.put_in(servers=servers)
+    world.say("look")
+    world.settle()
+    assert [(body["group_id"], body["thread_ancestors"]) for body in servers.bodies] == [(grandchild, ["t", CHILD])]
+    world.ports.queues.send_inputs([to_child(CHILD, call_id_at("t", 2), call_id_at("t", 2), "stop")])
+    world.settle()
+    assert sorted(str(body["thread_id"]) for _, body in servers.notices) == sorted([CHILD, grandchild])
+    assert {path for path, _ in servers.notices} == {"/close_thread"}
+
+
+def closes(thread_id: str, **arguments: str) -> Completion:
+    return calls("close_thread", {"thread_id": thread_id, **arguments})

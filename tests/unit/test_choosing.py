@@ -1,0 +1,116 @@
+"""What a tool asks of its user: shown, answered, told to the tool, and taken back when nobody waits for it."""
+
+from typing import Any
+
+from runtime.errors import Unavailable
+from runtime.identity import digest
+from runtime.model.messages import ChoiceAnswerContent, Message, MessageKey
+from tests.support.values import calls, says
+from tests.support.world import World
+
+
+class Asking:
+    """A world in which the tool has asked its user which of three colours it should be, and notes what it is told."""
+
+    def __init__(self, *further: Any) -> None:
+        self.told: list[int] = []
+        self.world = World([calls("run_build"), *further])
+        self.world.on_call = lambda call: call.ask(
+            "Which?", ["red", "green", "blue"], self.told.append, default=default
+        )
+        self.world.say("paint it")
+        self.world.settle()
+        self.shown = [output for output in self.world.agent.outputs() if output["type"] == "user_choice_required"]
+
+    @property
+    def choice_id(self) -> str:
+        choice_id: str = self.shown[0]["choice_id"]
+        return choice_id
+
+    def choose(self, selected: int) -> None:
+        self.world.agent.choose(self.choice_id, selected)
+        self.world.settle()
+
+    def completed(self) -> list[str]:
+        outputs = self.world.agent.outputs()
+        return [output["choice_id"] for output in outputs if output["type"] == "user_choice_complete"]
+
+
+def test_a_choice_is_shown_and_the_call_goes_on() -> None:
+    asking = Asking()
+    [shown] = asking.shown
+    assert (shown["prompt"], shown["choices"], shown["default"]) == ("Which?", ["red", "green", "blue"], 1)
+    assert asking.world.kinds == ["user", "tool_call"]
+
+
+def test_the_tool_is_told_what_was_chosen_and_everybody_that_it_is() -> None:
+    asking = Asking()
+    asking.choose(2)
+    assert asking.told == [2]
+    assert asking.completed() == [asking.choice_id]
+
+
+def test_what_is_out_of_range_is_the_default() -> None:
+    asking = Asking()
+    asking.choose(17)
+    assert asking.told == [1]
+
+
+def test_a_second_answer_changes_nothing() -> None:
+    asking = Asking()
+    asking.choose(2)
+    asking.world.clock.advance(400)
+    asking.choose(0)
+    assert asking.told == [2]
+
+
+def test_an_answer_to_a_choice_nobody_offered_is_dropped_and_counted() -> None:
+    asking = Asking()
+    content = ChoiceAnswerContent("no-such-choice", 0)
+    key = MessageKey("user_choice_answer", "answer:no-such-choice")
+    asking.world.ports.queues.send_inputs([Message("t", key, content, digest("x"))])
+    assert "answer_to_no_open_choice" in asking.world.step_counting()
+    assert asking.told == []
+
+
+def test_the_choices_of_a_cancelled_call_are_taken_back() -> None:
+    asking = Asking(says("Hello."))
+    asking.world.say("hello?")
+    asking.world.settle()
+    call_id = asking.world.calls[0].call_id
+    asking.world.put_in(model=_Saying(calls("cancel_tool_call", {"tool_call_id": call_id}), says("Cancelled.")))
+    asking.world.say("stop it")
+    asking.world.settle()
+    assert asking.completed() == [asking.choice_id]
+    asking.choose(0)
+    assert asking.told == []
+
+
+class _Saying:
+    def __init__(self, *script: Any) -> None:
+        self._script = list(script)
+
+    def complete(self, _request: Any, _timeout_s: float) -> Any:
+        return self._script.pop(0)
+
+
+def test_a_tool_that_cannot_be_told_yet_is_told_again_and_the_choice_stays_open() -> None:
+    asking = Asking()
+    servers = asking.world.ports.servers
+
+    class Away:
+        manifest = servers.manifest
+        notify = servers.notify
+
+        def invoke(self, _invocation: Any, _timeout_s: float) -> None:
+            raise Unavailable("away")
+
+    asking.world.put_in(servers=Away())
+    asking.choose(2)
+    for _ in range(3):
+        asking.world.wait(300)
+    assert asking.completed() == []
+    asking.world.put_in(servers=servers)
+    asking.world.wait(300)
+    assert asking.told == [2]
+    assert asking.completed() == [asking.choice_id]
