@@ -15,9 +15,7 @@ class Asking:
     def __init__(self, *further: Any) -> None:
         self.told: list[int] = []
         self.world = World([calls("run_build"), *further])
-        self.world.on_call = lambda call: call.ask(
-            "Which?", ["red", "green", "blue"], self.told.append, default=default
-        )
+        self.world.on_call = lambda call: call.ask("Which?", ["red", "green", "blue"], self.told.append, default=1)
         self.world.say("paint it")
         self.world.settle()
         self.shown = [output for output in self.world.agent.outputs() if output["type"] == "user_choice_required"]
