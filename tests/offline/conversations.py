@@ -133,7 +133,7 @@ def _note(line: Mapping[str, Any]) -> str:
 
 
 def json_lines(log: Path) -> Iterator[dict[str, Any]]:
-    """Every line that is complete. Lines are as open-ended as what was logged, hence Any."""
-    for line in log.read_text().splitlines(keepends=True):
+    """Every line that is complete, none where nothing was logged yet. They are as open-ended as that, hence Any."""
+    for line in log.read_text().splitlines(keepends=True) if log.exists() else ():
         if line.endswith("\n"):
             yield json.loads(line)

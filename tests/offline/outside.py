@@ -23,7 +23,7 @@ Depth = Literal[
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 ]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 PAUSE_S = 0.05
 HOLD_S = 30
 KEY_REST_S = 900
