@@ -8,23 +8,24 @@ import json
 from dataclasses import replace
 
 from runtime import births, phrases
+from runtime.cut_off import cut_off
 from runtime.draft import Draft
+from runtime.items import shown_text
 from runtime.model.calls import Call
-from runtime.model.entries import AssistantText, Entry, ToolCall, Usage, UserText
+from runtime.model.entries import AssistantText, Entry, ToolCall, Usage
 from runtime.model.messages import CompactionContent
 from runtime.model.threads import Compaction, Summary, SummaryRef
+from runtime.model.turns import FILTERED
 from runtime.settings import Settings
 
-_USER_TURNS_KEPT = 2
-# A summary of less than this share of what is visible is not worth its tokens, unless there is no other.
-_LEAST_SHARE = 0.5
 _CALLS_REFUSED = 2
+_NOTES = (phrases.CUT_OFF, phrases.STOPPED_EARLY)
+_ARGUMENTS_CHARS = 2_000
 
 
 def begun_if_due(draft: Draft, usage: Usage, now_ms: int, settings: Settings) -> Draft:
     """Return the draft with a compaction begun, if the last completion read more than its share of the window."""
-    compaction = draft.row.compaction
-    if compaction is not None and compaction.failed:  # it did not come to the worst
+    if _has_failed(draft):  # it did not come to the worst
         draft = replace(draft, row=replace(draft.row, compaction=None))
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     due = read > settings.model_window_tokens * settings.compaction_share
@@ -36,12 +37,12 @@ def begun_if_due(draft: Draft, usage: Usage, now_ms: int, settings: Settings) ->
 def instead_of_answering(draft: Draft, now_ms: int, settings: Settings) -> Draft | None:
     """Return the draft of a request that is too long: its compaction, once complete, goes on with it by itself.
 
-    None if that cannot help: there is nothing to summarise, or summarising has just failed.
+    None if that cannot help: there is nothing to summarise, or summarising this very history has failed.
     """
     if _is_in_flight(draft, now_ms, settings):
         return draft
-    compaction = draft.row.compaction
-    if is_compaction(draft) or (compaction is not None and compaction.failed):
+    mark = draft.row.compaction
+    if is_compaction(draft) or (mark is not None and mark.failed_at == draft.head):
         return None
     return _begun(draft, now_ms)
 
@@ -50,9 +51,15 @@ def is_compaction(draft: Draft) -> bool:
     return draft.row.birth.kind == "compaction"
 
 
+def _has_failed(draft: Draft) -> bool:
+    return draft.row.compaction is not None and draft.row.compaction.failed_at is not None
+
+
 def _is_in_flight(draft: Draft, now_ms: int, settings: Settings) -> bool:
     mark = draft.row.compaction
-    return mark is not None and not mark.failed and now_ms - mark.since_ms < settings.compaction_life_s * 1000
+    if mark is None or mark.failed_at is not None:
+        return False
+    return now_ms - mark.since_ms < settings.compaction_life_s * 1000
 
 
 def _begun(draft: Draft, now_ms: int) -> Draft | None:
@@ -64,37 +71,6 @@ def _begun(draft: Draft, now_ms: int) -> Draft | None:
     return replace(draft, row=row).with_thread(new)
 
 
-def cut_off(entries: tuple[Entry, ...]) -> int | None:
-    """Return up to where these entries may be summarised, or None: two user turns back where that is worth it.
-
-    Only behind something that was answered: the end of a turn, or a result that the model has gone on from.
-    """
-    ends = [index for index, entry in enumerate(entries) if _is_answered(entries, index, entry)]
-    if not ends:
-        return None
-    users_behind = _counted_behind(entries)
-    kept = [index for index in ends if users_behind[index] >= _USER_TURNS_KEPT]
-    if kept and kept[-1] + 1 >= len(entries) * _LEAST_SHARE:
-        return entries[kept[-1]].position
-    return entries[ends[-1 - min(_USER_TURNS_KEPT, len(ends) - 1)]].position
-
-
-def _is_answered(entries: tuple[Entry, ...], index: int, entry: Entry) -> bool:
-    if isinstance(entry.body, AssistantText):
-        return entry.body.finish is not None
-    followed_by_model = index + 1 < len(entries) and not entries[index + 1].asks
-    return entry.asks and followed_by_model and not isinstance(entry.body, UserText)
-
-
-def _counted_behind(entries: tuple[Entry, ...]) -> list[int]:
-    """Return, for each entry, how many texts of users stand behind it."""
-    counts, behind = [0] * len(entries), 0
-    for index in range(len(entries) - 1, -1, -1):
-        counts[index] = behind
-        behind += isinstance(entries[index].body, UserText)
-    return counts
-
-
 def ended(draft: Draft, content: CompactionContent) -> Draft:
     """Take the end of a compaction: its summary comes into use, or it has failed."""
     mark = draft.row.compaction
@@ -102,7 +78,7 @@ def ended(draft: Draft, content: CompactionContent) -> Draft:
         return draft.drop("compaction_of_another_time")
     summary = draft.thread.summaries.get(content.compaction_id)
     if summary is None:
-        return replace(draft, row=replace(draft.row, compaction=replace(mark, failed=True)))
+        return replace(draft, row=replace(draft.row, compaction=replace(mark, failed_at=draft.head)))
     row = replace(draft.row, compaction=None, summary=summary.ref)
     return replace(draft, row=row, frozen_state=_state(draft))
 
@@ -123,7 +99,9 @@ def _state(draft: Draft) -> str:
 
 
 def _described(call: Call) -> dict[str, object]:
-    return {"tool_call_id": call.call_id, "tool": call.name, "arguments": call.arguments}
+    written = json.dumps(call.arguments, ensure_ascii=False)
+    arguments = call.arguments if len(written) <= _ARGUMENTS_CHARS else shown_text(written, _ARGUMENTS_CHARS)
+    return {"tool_call_id": call.call_id, "tool": call.name, "arguments": arguments}
 
 
 def takes_no_more_calls(draft: Draft) -> bool:
@@ -133,11 +111,30 @@ def takes_no_more_calls(draft: Draft) -> bool:
 
 
 def written(draft: Draft) -> Draft:
-    """Return the draft of a compaction whose turn has ended: its text is the summary, and it closes."""
-    texts = [entry.body.text for entry in draft.own_entries() if isinstance(entry.body, AssistantText)]
-    text = "\n\n".join(text for text in texts if text.strip())
+    """Return the draft of a compaction whose turn has ended: it closes, and its text is the summary.
+
+    Without a text, or with one that a filter ended, it has failed: nothing stands in place of the conversation.
+    """
+    text = _text_of_last_turn(draft)
+    if text is None:
+        return draft.closed()
     ref = SummaryRef(draft.thread_id, draft.row.birth.inherited)
-    return replace(draft.closed(), summary=Summary(ref, text) if text else None)
+    return replace(draft.closed(), summary=Summary(ref, text))
+
+
+def _text_of_last_turn(draft: Draft) -> str | None:
+    """Return what was said last, or before it, between calls that were refused, if nothing was."""
+    said = [entry for entry in draft.own_entries() if isinstance(entry.body, AssistantText)]
+    last = draft.entries[-1]
+    assert isinstance(last.body, AssistantText)
+    if last.body.finish is not None and last.body.finish.stop in FILTERED:
+        return None
+    return _joined([entry for entry in said if entry.turn == last.turn]) or _joined(said)
+
+
+def _joined(entries: list[Entry]) -> str | None:
+    texts = [entry.body.text for entry in entries if isinstance(entry.body, AssistantText) and entry.body.text.strip()]
+    return "\n\n".join(texts) if any(text not in _NOTES for text in texts) else None
 
 
 def introduced(summary: Summary) -> str:

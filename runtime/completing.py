@@ -88,7 +88,7 @@ def with_tokens(draft: Draft, completion: Completion, run: Run) -> Draft:
 
 
 def _say_that_it_is_retried(draft: Draft, failure: RetryableError, run: Run) -> None:
-    """Tell whoever waits, once: on the first receive of a message that comes back."""
+    """Tell whoever waits, once: on the first receive of a message that comes back. Nobody waits for a summary."""
     if run.receive_count > 1 or not draft.consumed or compaction.is_compaction(draft):
         return
     about = draft.consumed[0].key.message_id

@@ -198,7 +198,7 @@ def timer_name(thread_id: str, name: str) -> str:
 
 def _effects_of_row(row: ThreadRow) -> Iterator[Effect]:
     yield from _effects_of_giving_up(row)
-    if row.compaction is not None and not row.compaction.failed and not row.closed:
+    if row.compaction is not None and row.compaction.failed_at is None and not row.closed:
         # Whoever meets the mark wakes the compaction once more: the thread that began it may have died before.
         yield SendInputs(0, (own_messages.first_wake(row.compaction.thread_id),))
     if row.birth.kind == "compaction" and row.closed:
@@ -211,8 +211,8 @@ def _effects_of_giving_up(row: ThreadRow) -> Iterator[Effect]:
         return
     if row.birth.kind != "compaction":
         yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
-    if row.closed:
-        yield TellClosed(0)
+        if row.closed:
+            yield TellClosed(0)
     if gave_up.wake_due_ms is not None:
         wake = own_messages.wake_message(row.thread_id, row.version, gave_up.attempt or 0)
         yield StartTimer(0, Timer(timer_name(row.thread_id, wake.key.message_id), wake, gave_up.wake_due_ms))

@@ -79,7 +79,9 @@ def withhold(draft: Draft, code: str, run: Run) -> Commit:
     alone = code == DIED and draft.entries
     suspects = () if alone else tuple(entry.position for entry in _since_last_completion(draft.thread.entries))
     entries = tuple(_withheld(entry, code) for entry in draft.entries)
-    gave_up = _gave_up(draft, code, _TEXTS.get(code, _TEXTS["model_refused"]), _again(draft, run))
+    # A summary without what is asked of it would be none.
+    again = _Again(None, None) if compaction.is_compaction(draft) else _again(draft, run)
+    gave_up = _gave_up(draft, code, _TEXTS.get(code, _TEXTS["model_refused"]), again)
     plain = _committed(replace(draft, entries=entries), gave_up, run)
     return replace(plain, withheld=suspects, withheld_code=code)
 
@@ -91,10 +93,9 @@ def stop(draft: Draft, code: str, run: Run) -> Commit:
 
 
 def _committed(draft: Draft, gave_up: GaveUp, run: Run) -> Commit:
-    """Return the commit; a thread that nobody would ever wake again, and nobody waits for, closes with it."""
-    kind = draft.row.birth.kind
-    if kind == "compaction" or (kind == "event" and gave_up.wake_due_ms is None and draft.nothing_runs):
-        draft, gave_up = draft.closed(), replace(gave_up, attempt=None, wake_due_ms=None)
+    """Return the commit; a thread for one event, or one summary, that nobody would ever wake again closes with it."""
+    if draft.row.birth.kind in ("event", "compaction") and gave_up.wake_due_ms is None and draft.nothing_runs:
+        draft = draft.closed()
     return draft.commit(run.ports.clock.fresh_id(), gave_up)
 
 

@@ -14,7 +14,7 @@ from runtime.identity import call_id_at
 from runtime.limits import Limits
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
-from runtime.model.turns import TOOL_NAME, Completion, SaidText, Thought, WantedCall
+from runtime.model.turns import FILTERED, TOOL_NAME, Completion, SaidText, Thought, WantedCall
 from runtime.tools.offer import RESERVED_NAMES, Answer, Asked, Offer
 from runtime.wire.text import UnreadableJson, read_json
 
@@ -28,7 +28,6 @@ _NOTES = {
     "malformed_model_output": phrases.STOPPED_EARLY,
     "malformed_tool_use": phrases.STOPPED_EARLY,
 }
-FILTERED = frozenset({"guardrail_intervened", "content_filtered"})
 
 
 @dataclass(frozen=True, slots=True)

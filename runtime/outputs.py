@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 
 from runtime.identity import entry_output_id, message_output_id, seed_id_at
-from runtime.interpret import FILTERED
 from runtime.items import plain_text, shown_text
 from runtime.model.entries import (
     AssistantText,
@@ -21,6 +20,7 @@ from runtime.model.entries import (
 )
 from runtime.model.outputs import OUTPUTS_PER_ENTRY, Output, OutputType
 from runtime.model.threads import ThreadRow
+from runtime.model.turns import FILTERED
 
 # An output has to fit one message of 1 MiB in ASCII JSON, where a character takes up to 12 bytes: a long answer goes
 # out in parts, and of a result a person is shown the beginning.

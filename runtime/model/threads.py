@@ -99,12 +99,12 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A compaction thread is at work, or has just `failed`."""
+    """A compaction thread is at work, or has failed: then `failed_at` is the thread's head when it was told so."""
 
     thread_id: str
     up_to: int
     since_ms: int
-    failed: bool = False
+    failed_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

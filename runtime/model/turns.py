@@ -23,6 +23,10 @@ StopReason = Literal[
 ]
 
 
+# The provider ended the answer for what it says: asked again, it would end it again.
+FILTERED: frozenset[StopReason] = frozenset({"guardrail_intervened", "content_filtered"})
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model is offered it. `input_schema` is a JSON Schema object."""

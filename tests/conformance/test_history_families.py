@@ -234,7 +234,7 @@ def test_a_thread_that_begins_keeps_everything_its_row_says(history: History, ro
         "c",
         Entry(5, 7, AssistantText("hello"), 9, withheld="x"),
         tokens=TokensOfDay(TODAY, 5),
-        compaction=Compaction("other", 3, 5, failed=True),
+        compaction=Compaction("other", 3, 5, failed_at=9),
     )
     assert new.row.birth == Birth("spawned", (Inherited(root.row.thread_id, 4),), "call of c", "task of c")
     begin(history, root, new)

@@ -148,7 +148,7 @@ calls = st.builds(
     turn_start=st.none() | counts,
     user_id=optional_texts,
 )
-compactions = st.builds(Compaction, texts, counts, times_ms, st.booleans())
+compactions = st.builds(Compaction, texts, counts, times_ms, st.none() | counts)
 births = st.builds(
     Birth,
     st.sampled_from(["spawned", "event", "compaction"]),

@@ -35,6 +35,7 @@ class WireCounter:
     connections: int = 0
     exchanges: int = 0
     bytes_sent: int = 0
+    rows: int = 0
     statements: list[str] = field(default_factory=list)
     parsed: list[str] = field(default_factory=list)
     fates: list[CommitFate] = field(default_factory=list)
@@ -43,7 +44,7 @@ class WireCounter:
     clients: list[socket.socket] = field(default_factory=list)
 
     def reset(self) -> None:
-        self.connections = self.exchanges = self.bytes_sent = 0
+        self.connections = self.exchanges = self.bytes_sent = self.rows = 0
         self.statements, self.parsed = [], []
 
     def close_connections(self) -> None:
@@ -117,6 +118,7 @@ class _Session:
         with self._server.makefile("rb") as frames:
             while True:
                 kind, payload = read_frame(frames)
+                self._counter.rows += kind == b"D"
                 if self._fate == "lost after":
                     if kind == b"Z":
                         return
