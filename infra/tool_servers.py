@@ -7,10 +7,12 @@ from typing import Self
 from infra.context import ConfigError
 
 REQUIRED = {"name", "url", "auth"}
-OPTIONAL = {"secret_arn", "arn", "allowed_hosts", "sign_as"}
+OPTIONAL = {"secret_arn", "arn", "allowed_hosts", "sign_as", "result_timeout_s"}
+NOT_TEXTS = {"allowed_hosts", "result_timeout_s"}
 SIGNED_SERVICES = ("lambda", "execute-api")
 EXAMPLE = "example"  # the name of the tool server that comes with the deployment
 AUTHS = ("sigv4", "bearer", "none")
+LONGEST_TIMEOUT_S = 365 * 86_400  # as for a sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class ToolServer:
     "none". `arn` is for "sigv4": the function behind the URL, or the `execute-api` ARN of the API, that the slice may
     then invoke; it can be left out where the server's own policy lets the slice in. `sign_as` names the service to sign
     for when the host is a domain of one's own. `allowed_hosts` are further hosts the server's endpoint may be on.
+    `result_timeout_s` is how long a conversation waits for a result; not given, as long as it takes.
     """
 
     name: str
@@ -39,13 +42,14 @@ class ToolServer:
     arn: str | None = None
     sign_as: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    result_timeout_s: int | None = None
 
     @classmethod
     def read(cls, item: object) -> Self:
         """Read one item of the context's list.
 
         Raises:
-            ConfigError: a field is missing, unknown, not a text, or goes with another `auth`.
+            ConfigError: a field is missing, unknown, of the wrong kind, or goes with another `auth`.
         """
         if not isinstance(item, dict):
             raise ConfigError(f"tool_servers holds objects, not {item!r}")
@@ -53,10 +57,11 @@ class ToolServer:
             optional = ", ".join(sorted(OPTIONAL))
             raise ConfigError(f"a tool server has a name, a url and an auth; and, where needed, {optional}")
         hosts = item.get("allowed_hosts", [])
-        texts = {str(key): value for key, value in item.items() if key != "allowed_hosts"}
+        texts = {str(key): value for key, value in item.items() if key not in NOT_TEXTS}
         if not isinstance(hosts, list) or not all(isinstance(value, str) for value in [*hosts, *texts.values()]):
             raise ConfigError("a tool server's fields are texts, and its allowed_hosts a list of texts")
-        server = cls(**texts, allowed_hosts=tuple(hosts))
+        timeout_s = _timeout_s(item.get("result_timeout_s"))
+        server = cls(**texts, allowed_hosts=tuple(hosts), result_timeout_s=timeout_s)
         server.check()
         return server
 
@@ -77,7 +82,12 @@ class ToolServer:
     @property
     def told(self) -> dict[str, object]:
         """What the slice is told; the ARN is for the stack alone."""
-        optional = {"secret_arn": self.secret_arn, "sign_as": self.sign_as, "allowed_hosts": list(self.allowed_hosts)}
+        optional = {
+            "secret_arn": self.secret_arn,
+            "sign_as": self.sign_as,
+            "allowed_hosts": list(self.allowed_hosts),
+            "result_timeout_s": self.result_timeout_s,
+        }
         given = {name: value for name, value in optional.items() if value}
         return {"name": self.name, "url": self.url, "auth": self.auth, **given}
 
@@ -90,6 +100,14 @@ class ToolServer:
         if ":execute-api:" in self.arn:
             return [*rights, Right(["execute-api:Invoke"], self.arn)]
         return [*rights, *function_url_rights(self.arn)]
+
+
+def _timeout_s(given: object) -> int | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= LONGEST_TIMEOUT_S:
+        raise ConfigError(f"a tool server's result_timeout_s is a whole number from 1 to {LONGEST_TIMEOUT_S:,}")
+    return given
 
 
 def function_url_rights(function_arn: str) -> list[Right]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime import births, phrases
-from runtime.detaching import detach
+from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
 from runtime.items import shown_text
 from runtime.limits import Limits
@@ -50,7 +50,8 @@ def _confirmed(draft: Draft, call_id: str, now_ms: int, limits: Limits) -> Draft
     if has_too_many_subscriptions(draft, limits):
         return draft
     if call.state == "pending":
-        draft = draft.append(ToolResult(call_id, (TextItem(phrases.SUBSCRIBED),)), now_ms)
+        placeholder = ToolResult(call_id, (TextItem(phrases.SUBSCRIBED),), deed=timer_stopped(call))
+        draft = draft.append(placeholder, now_ms)
     return draft.with_call(call, "subscribed")
 
 
@@ -64,7 +65,8 @@ def refuse_subscription(draft: Draft, message: Message, call: Call, now_ms: int)
     cancelled = CancelledCall(call.call_id, call.target.toolset or "")
     items = (TextItem(phrases.TOO_MANY_SUBSCRIPTIONS),)
     if call.state == "pending":
-        result = ToolResult(call.call_id, items, "error", cause=message.key.message_id, cancelled=cancelled)
+        stopped = timer_stopped(call)
+        result = ToolResult(call.call_id, items, "error", message.key.message_id, cancelled=cancelled, deed=stopped)
         return draft.append(result, now_ms).with_call(call, "cancelled")
     cause = message.key.message_id
     event = Event(call.call_id, call.name, call.arguments, items, cause, "late_result", "error", cancelled=cancelled)

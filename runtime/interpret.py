@@ -130,6 +130,9 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
     if name in offer.synchronous:
         asked = Asked(draft, stored, at.now_ms, at.moment.limits)
         return _answered(call_id, offer.synchronous[name](asked), at)
+    due_ms = offer.due_times[name](stored.arguments, at.now_ms) if name in offer.due_times else None
+    if isinstance(due_ms, str):
+        return _answered(call_id, Answer(draft, f"Error: {due_ms}"), at)
     call = Call(
         call_id,
         name,
@@ -139,6 +142,7 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
         position,
         at.now_ms,
         wanted.provider_call_id,
+        due_ms=due_ms,
         turn_start=at.first,
         user_id=draft.row.person.user_id,
     )

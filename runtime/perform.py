@@ -59,7 +59,7 @@ def _perform_one(effect: Effect, row: ThreadRow, run: Run) -> None:
         case StartTimer(timer=timer):
             _start(timer, row, run)
         case StopTimer(name=name):
-            run.ports.timers.stop(name)
+            _stop(name, run)
         case OfferChoice() | TakeChoice():
             choosing.perform(effect, row, run)
         case Outputs() | TellCancelled() | TellClosed():
@@ -101,6 +101,16 @@ def _start(timer: Timer, row: ThreadRow, run: Run) -> None:
         _send_undelivered(content.call_id, row, "The time could not be set, again and again.", run)
 
 
+def _stop(name: str, run: Run) -> None:
+    """Stop the timer. One that cannot be stopped, again and again, is let go: nobody heeds it when it goes off."""
+    try:
+        run.ports.timers.stop(name)
+    except RetryableError:
+        if run.receive_count < run.settings.effect_patience_receives:
+            raise
+        run.counted.append("timer_not_stopped")
+
+
 def _send_undelivered(call_id: str, row: ThreadRow, reason: str, run: Run) -> None:
     run.counted.append("call_not_handed_over")
     logger.warning("call not handed over", extra={"thread_id": row.thread_id, "call_id": call_id})
@@ -117,6 +127,6 @@ def _take_leave(effects: Sequence[Effect], row: ThreadRow, run: Run) -> None:
         for thread in ended:
             for call in thread.calls:
                 if call.due_ms is not None:
-                    run.ports.timers.stop(timer_name(thread.thread_id, call.call_id))
+                    _stop(timer_name(thread.thread_id, call.call_id), run)
         notices += calling.notices_of_closed([thread.thread_id for thread in ended], run)
     calling.notify(notices, run)

@@ -130,7 +130,8 @@ def _undelivered(draft: Draft, message: Message, content: UndeliveredContent, no
     call = draft.call(content.call_id)
     reason = (TextItem(content.reason),)
     if call is not None and call.state == "pending":
-        result = ToolResult(call.call_id, reason, status="error", cause=message.key.message_id)
+        stopped = timer_stopped(call)
+        result = ToolResult(call.call_id, reason, status="error", cause=message.key.message_id, deed=stopped)
         return draft.append(result, now_ms).with_call(call, "failed")
     if call is not None and call.state == "detached":
         event = Event(

@@ -14,6 +14,7 @@ class ToolServer:
     `auth`: "sigv4" signs as the slice's own role, "bearer" sends the secret stored under `secret_arn`, "none" nothing.
     `allowed_hosts` are further hosts its endpoint may be on; credentials go there too. `sign_as` is the service to sign
     for where the host does not tell: a domain of one's own in front of a Function URL or an API Gateway.
+    `result_timeout_s`: a thread waits so long for a result, and then goes on without it; None: as long as it takes.
     """
 
     name: str
@@ -22,6 +23,7 @@ class ToolServer:
     secret_arn: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     sign_as: Literal["lambda", "execute-api"] | None = None
+    result_timeout_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,15 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """A validated manifest. `name` is the configured server's name, under which calls remember it."""
+    """A validated manifest. `name` is the configured server's name, under which calls remember it.
+
+    `result_timeout_s` is the server's.
+    """
 
     name: str
     endpoint: str
     tools: tuple[OfferedTool, ...]
+    result_timeout_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

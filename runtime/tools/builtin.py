@@ -2,7 +2,7 @@
 
 from runtime.tools.activity import CANCEL_SUBSCRIPTION, CANCEL_TOOL_CALL, LIST_ACTIVITY
 from runtime.tools.offer import Builtin
-from runtime.tools.sleeping import SLEEP_UNTIL_EVENT_OR_INPUT
+from runtime.tools.sleeping import SLEEP, SLEEP_UNTIL, SLEEP_UNTIL_EVENT_OR_INPUT
 from runtime.tools.threads import CLOSE_THREAD, REPORT_TO_PARENT, SEND_MESSAGE_TO_CHILD, SPAWN_THREAD
 
 BUILTINS: tuple[Builtin, ...] = (
@@ -13,5 +13,7 @@ BUILTINS: tuple[Builtin, ...] = (
     CANCEL_SUBSCRIPTION,
     CANCEL_TOOL_CALL,
     LIST_ACTIVITY,
+    SLEEP,
+    SLEEP_UNTIL,
     SLEEP_UNTIL_EVENT_OR_INPUT,
 )

@@ -122,7 +122,8 @@ def _shown(name: str) -> str:
 
 
 def _toolset(server: ToolServer, manifest: Manifest) -> Toolset:
-    return Toolset(server.name, _endpoint(server, manifest), tuple(_offered(tool) for tool in manifest.tools))
+    tools = tuple(_offered(tool) for tool in manifest.tools)
+    return Toolset(server.name, _endpoint(server, manifest), tools, server.result_timeout_s)
 
 
 def _endpoint(server: ToolServer, manifest: Manifest) -> str:

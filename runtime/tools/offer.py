@@ -58,15 +58,18 @@ class Answer:
 
 
 SynchronousTool = Callable[[Asked], Answer]
+# From the arguments and the commit time of a call, in ms: when the wait for it is over, or why there can be none.
+DueTime = Callable[[JsonObject, int], int | str]
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A tool of the runtime's own: it answers at once (`run`), or the thread waits (`target`)."""
+    """A tool of the runtime's own: it answers at once (`run`), or the thread waits (`target`), perhaps not for ever."""
 
     spec: ToolSpec
     run: SynchronousTool | None = None
     target: CallTarget | None = None
+    due: DueTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Offer:
 
     specs: tuple[ToolSpec, ...]
     targets: Mapping[str, CallTarget]
+    due_times: Mapping[str, DueTime]
     synchronous: Mapping[str, SynchronousTool]
     checkers: Mapping[str, ArgumentChecker]
 
@@ -83,14 +87,21 @@ def offer_of(toolsets: Sequence[Toolset], builtins: Sequence[Builtin]) -> Offer:
     """Return the offer: configured servers in their order, each manifest in its own, built-in tools last."""
     specs: list[ToolSpec] = []
     targets: dict[str, CallTarget] = {}
+    due_times = {builtin.spec.name: builtin.due for builtin in builtins if builtin.due}
     for toolset in toolsets:
         for tool in toolset.tools:
             specs.append(tool.spec)
             targets[tool.spec.name] = CallTarget(toolset.name, toolset.endpoint, tool.on_interrupt)
+            if toolset.result_timeout_s is not None:
+                due_times[tool.spec.name] = _after(toolset.result_timeout_s)
     for builtin in builtins:
         specs.append(builtin.spec)
         if builtin.target:
             targets[builtin.spec.name] = builtin.target
     synchronous = {builtin.spec.name: builtin.run for builtin in builtins if builtin.run}
     checkers = {spec.name: ArgumentChecker(spec.input_schema) for spec in specs}
-    return Offer(tuple(specs), targets, synchronous, checkers)
+    return Offer(tuple(specs), targets, due_times, synchronous, checkers)
+
+
+def _after(seconds: int) -> DueTime:
+    return lambda _arguments, now_ms: now_ms + seconds * 1000

@@ -84,6 +84,13 @@ def test_a_database_elsewhere_may_have_any_address_offline() -> None:
             {"tool_servers": '[{"name": "a", "url": "https://x", "auth": "none", "arn": "b"}]'},
             "arn goes with auth sigv4",
         ),
+        *(
+            (
+                {"tool_servers": [{"name": "a", "url": "https://x", "auth": "none", "result_timeout_s": timeout_s}]},
+                "a tool server's result_timeout_s is a whole number from 1 to 31,536,000",
+            )
+            for timeout_s in (0, 31_536_001, 1.5, "60", True)
+        ),
     ],
 )
 def test_a_mistake_is_named_with_what_would_be_right(given: dict[str, object], complaint: str) -> None:

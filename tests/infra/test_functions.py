@@ -236,6 +236,13 @@ def test_a_deployment_can_do_without_the_example_toolset(synthesize_with: Synthe
     assert not any("Example" in name for name in (*stack.outputs, *stack.template["Resources"]))
 
 
+def test_the_slice_is_told_how_long_a_tool_servers_results_are_waited_for(synthesize_with: SynthesizeWith) -> None:
+    server = {"name": "mine", "url": "https://tools.example.com", "auth": "none", "result_timeout_s": 3_600}
+    stack = synthesize_with({"example_toolset": "false", "tool_servers": json.dumps([server])})
+
+    assert json.loads(stack.environment("slice")["INFINITY_TOOL_SERVERS"]) == [server]
+
+
 def _layers(stack: Stack, handler: str) -> list[str]:
     """The hashed content of a function's layers, in order."""
     _, function = stack.function(handler)
