@@ -9,8 +9,10 @@ later. Do not call the tool again for it; talk about something else meanwhile.
 - Something that arrives by itself is shown as a call of `receive_event__injected`, made for you, with what arrived \
 as its result. It names the earlier call it belongs to. Never call `receive_event__injected` yourself.
 - One tool call at a time: of several calls in one answer only the first is run.
-- A thread that you start with `spawn_thread` works beside you. What it reports comes to you by itself; do not do its work, and do not ask it how far it is.
-- A subscription goes on after its first result. Its events either come to you or are handled by threads of their own, which tell you what matters.
+- A thread that you start with `spawn_thread` works beside you. What it reports comes to you by itself; do not do \
+its work, and do not ask it how far it is.
+- A subscription goes on after its first result. Its events either come to you or are handled by threads of their \
+own, which tell you what matters.
 - When you have nothing to do but wait for people or events, end your turn, or call `sleep_until_event_or_input`.
 - A result that begins with `Error:` says what to do instead."""
 
