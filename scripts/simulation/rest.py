@@ -5,6 +5,7 @@ from runtime.model.messages import TextContent, WakeContent
 from scripts.simulation.answers import POISON, REFUSED
 from scripts.simulation.conversation import Conversation
 from scripts.simulation.ledger import Ledger, causes
+from scripts.simulation.rest_of_threads import check_thread
 from scripts.simulation.system import System
 from scripts.simulation.violation import require
 
@@ -23,11 +24,12 @@ def check_rest(system: System) -> None:
         _check_order(system.ledger, conversation)
         _check_nothing_waits(system, conversation)
         _check_withheld(system, conversation)
-        for position in range(1, conversation.head + 1):
+        for position in range(conversation.birth.inherited + 1, conversation.head + 1):
             owed = system.ledger.owed(conversation, position)
             require(not owed, "every effect is out in the end", f"{conversation.thread_id} {position}: {owed}")
         _check_calls(system, conversation)
         _check_notices(system, conversation)
+        check_thread(system, conversation)
     _check_messages(system)
     if not system.profile.poisons and system.profile.faults.keys() <= _WITH_PATIENCE:
         require(
@@ -41,7 +43,8 @@ def _check_order(ledger: Ledger, conversation: Conversation) -> None:
     at = f"{conversation.thread_id}: {stored}, not {said}"
     require(len(stored) == len(set(stored)), "a text enters history once", at)
     in_order = [cause for cause in stored if cause in said]
-    require(in_order == said, "every text enters history, in the order of the queue", at)
+    expected = said[: len(in_order)] if conversation.closed else said
+    require(in_order == expected, "every text enters history, in the order of the queue", at)
 
 
 def _check_nothing_waits(system: System, conversation: Conversation) -> None:
@@ -59,6 +62,8 @@ def _check_nothing_waits(system: System, conversation: Conversation) -> None:
 
 def _check_withheld(system: System, conversation: Conversation) -> None:
     """What was asked about and refused must not be shown for ever; nothing else is withheld while nothing fails."""
+    if conversation.closed:
+        return
     is_harmless = not _HARMFUL & system.profile.faults.keys()
     given_up = conversation.gave_up.get(conversation.version)
     if conversation.asks and given_up is not None and given_up.code not in _REFUSALS:
@@ -77,8 +82,8 @@ def _check_calls(system: System, conversation: Conversation) -> None:
         taken = system.tools.taken.get(call.call_id)
         if call.target.toolset is not None and call.state in ("pending", "detached"):
             require(taken is not None, "a call that runs was handed over", at)
-        if taken is not None and taken.answers:
-            arrived = call.state in ("answered", "subscribed", "cancelled")
+        if taken is not None and taken.answers and not conversation.closed:
+            arrived = call.state in ("answered", "subscribed", "cancelled", "ended")
             require(arrived, "what a tool answers arrives", at)
 
 
@@ -93,6 +98,6 @@ def _check_notices(system: System, conversation: Conversation) -> None:
 def _check_messages(system: System) -> None:
     for (thread_id, key), message in system.ledger.messages.items():
         conversation = system.ledger.conversation(thread_id)
-        if isinstance(message.content, TextContent):
+        if isinstance(message.content, TextContent) and not conversation.closed:
             require(key in conversation.consumed, "no accepted text is lost", f"{thread_id} {key}")
         require((thread_id, key) in system.ledger.receipts, "every accepted message is handled", f"{thread_id} {key}")

@@ -59,7 +59,7 @@ class System:
         self.dead_letters = FifoQueue(self.clock)
         redrive = Redrive(self.dead_letters, profile.max_receives)
         self.inputs = FifoQueue(self.clock, visibility_s=self.settings.visibility_s, redrive=redrive)
-        self.ledger = Ledger()
+        self.ledger = Ledger(self.settings)
         self.verdicts = Verdicts(self.settings.deaths_before_withholding)
         self.tools = Tools()
         self.answers = Answers()
