@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from runtime.model.calls import Call, CallState
-from runtime.model.messages import Message, ResultContent, TextContent, UndeliveredContent
+from runtime.model.messages import Message, ResultContent, TextContent, TimerContent, UndeliveredContent
 
 Row = tuple[str, str | None, str | None]  # kind of the entry, the call it is about, the message that caused it
 _RUNNING_ON: Mapping[str, CallState] = {"continue": "detached", "cancel": "cancelled", "end": "answered"}
@@ -34,6 +34,8 @@ class Expectation:
                 return self.states.get(call_id) in ("pending", "detached", "failed")
             case UndeliveredContent(call_id=call_id):
                 return self.states.get(call_id) in ("pending", "detached")
+            case TimerContent(call_id=call_id):
+                return self.states.get(call_id) == "pending"
             case _:
                 return False
 
@@ -49,6 +51,8 @@ class Expectation:
                 self._arrive(call_id, cause, "subscribed" if subscription else "answered")
             case UndeliveredContent(call_id=call_id):
                 self._arrive(call_id, cause, "failed")
+            case TimerContent(call_id=call_id):
+                self._arrive(call_id, cause, "answered")
             case _:
                 return
 

@@ -11,6 +11,7 @@ from runtime.model.threads import Commit
 from runtime.ports import Timer
 from scripts.simulation.conversation import Conversation
 from scripts.simulation.expectation import Expectation
+from scripts.simulation.timing import timer_owed
 from scripts.simulation.violation import require
 
 Subject = tuple[str, MessageKey]
@@ -24,6 +25,7 @@ class Ledger:
         self.errors: set[tuple[str, str]] = set()
         self.handed_over: set[str] = set()
         self.timers: dict[str, Timer] = {}
+        self.stopped: set[str] = set()  # names of timers
         self.redriven: set[Subject] = set()
         self.receipts: set[Subject] = set()
         self._types: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
@@ -114,6 +116,9 @@ class Ledger:
         if missing:
             return f"outputs {sorted(missing)}"
         body = entry.body
+        untimed = timer_owed(body, conversation, self.timers, self.stopped, self.messages)
+        if untimed:
+            return untimed
         if not isinstance(body, ToolCall) or body.call_id in self.handed_over:
             return None
         call = conversation.calls.get(body.call_id)

@@ -3,15 +3,20 @@
 import json
 import re
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
+
+import psycopg
 
 from scripts.commands.messages import TextMessage
 from tests.offline.outside import Outside
 
 PATIENCE_S = 60.0
 PAUSE_S = 0.1
+MANY = 10_000
+_KINDS = "SELECT thread_id, kind FROM infinity.entries WHERE thread_id = ANY(%s) ORDER BY thread_id, position"
 
 
 class Sleepers:
@@ -34,7 +39,14 @@ class Sleepers:
             self.outside.send(thread_id, TextMessage(thread_id, text).body)
 
     def kinds(self, thread_id: str) -> list[str]:
-        return [entry.kind for entry in self.outside.history(thread_id)]
+        return self._kinds([thread_id])[thread_id]
+
+    def _kinds(self, thread_ids: Sequence[str]) -> defaultdict[str, list[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        with psycopg.connect(self.outside.stack.database_dsn) as connection:
+            for thread_id, kind in connection.execute(_KINDS, (list(thread_ids),)):
+                found[thread_id].append(kind)
+        return found
 
     def results(self, thread_id: str) -> list[str]:
         return [entry.text for entry in self.outside.history(thread_id) if entry.kind == "tool_result"]
@@ -48,10 +60,8 @@ class Sleepers:
     def wait_until(self, kinds: Sequence[str], *thread_ids: str) -> None:
         """Wait until the histories of all these threads are of these kinds, and no function runs."""
         deadline = time.monotonic() + PATIENCE_S
-        waiting = list(thread_ids)
-        while waiting := [thread_id for thread_id in waiting if self.kinds(thread_id) != list(kinds)]:
-            seen = self.kinds(waiting[0])
-            assert time.monotonic() < deadline, f"{len(waiting)} are not there, the first is at {seen}"
+        while waiting := [seen for seen in map(self._kinds(thread_ids).get, thread_ids) if seen != list(kinds)]:
+            assert time.monotonic() < deadline, f"{len(waiting)} are not there, the first is at {waiting[0]}"
             time.sleep(PAUSE_S)
         self.outside.settle()
 
@@ -62,8 +72,9 @@ class Sleepers:
     def schedules(self) -> dict[str, dict[str, Any]]:
         """Return the schedules of our threads, by the thread each of them wakes."""
         group = self._variables["INFINITY_SCHEDULE_GROUP"]
-        pages = self._scheduler.get_paginator("list_schedules").paginate(GroupName=group)
-        names = [schedule["Name"] for page in pages for schedule in page["Schedules"]]
+        # The emulator makes no further pages; but it makes one as long as it is asked for.
+        listed = self._scheduler.list_schedules(GroupName=group, MaxResults=MANY)["Schedules"]
+        names = [schedule["Name"] for schedule in listed]
         found = [dict(self._scheduler.get_schedule(GroupName=group, Name=name)) for name in names]
         by_thread = {json.loads(schedule["Target"]["Input"])["group_id"]: schedule for schedule in found}
         return {thread_id: one for thread_id, one in by_thread.items() if thread_id.startswith(self.outside.run)}
