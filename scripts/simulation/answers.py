@@ -31,6 +31,8 @@ TURNS = (
     "lists",
     "cancels",
     "waits",
+    "sleeps",
+    "sleeps for no time",
     "calls twice",
     "guesses a tool",
     "says nothing",
@@ -78,6 +80,8 @@ _CALLS: Mapping[str, tuple[Part, ...]] = {
     "explodes": (_call("explode"),),
     "lists": (_call("list_activity"),),
     "waits": (_call("sleep_until_event_or_input"),),
+    "sleeps": (_call("sleep", '{"seconds": 600}'),),
+    "sleeps for no time": (_call("sleep", '{"seconds": 0}'),),
     "calls twice": (_call("run_build"), _call("deploy")),
     "guesses a tool": (_call("no such tool!"),),
 }

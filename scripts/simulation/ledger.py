@@ -12,6 +12,7 @@ from runtime.ports import Timer
 from runtime.settings import Settings
 from scripts.simulation.births import born
 from scripts.simulation.conversation import Conversation
+from scripts.simulation.timing import timer_owed
 from scripts.simulation.violation import require
 from scripts.simulation.words import Subject, bounced, types_of, words_of
 
@@ -29,6 +30,7 @@ class Ledger:
         self.errors: set[tuple[str, str]] = set()
         self.handed_over: set[str] = set()
         self.timers: dict[str, Timer] = {}
+        self.stopped: set[str] = set()  # names of timers
         self.redriven: set[Subject] = set()
         self.receipts: set[Subject] = set()
         self._types: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
@@ -156,6 +158,9 @@ class Ledger:
         if unsaid:
             return f"word of {unsaid}"
         body = entry.body
+        untimed = timer_owed(body, conversation, self.timers, self.stopped, self.messages)
+        if untimed:
+            return untimed
         if not isinstance(body, ToolCall) or body.call_id in self.handed_over:
             return None
         call = conversation.calls.get(body.call_id)

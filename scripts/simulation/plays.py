@@ -72,6 +72,30 @@ def _cancelled(world: World) -> Moves:
     yield from _speak(world)
 
 
+def _sleep(world: World) -> Moves:
+    yield from _speak(world)
+    yield from _handle(world, "sleeps")
+
+
+def _awake(world: World) -> Moves:
+    yield from _sleep(world)
+    yield Move("time", "passes")
+    yield Move("timers", "go off")
+
+
+def _woken(world: World) -> Moves:
+    yield from _sleep(world)
+    yield from _speak(world)
+
+
+def _woken_late(world: World) -> Moves:
+    """The timer of a sleep that was interrupted goes off into the next one, and then somebody speaks."""
+    yield from _woken(world)
+    yield from _handle(world, "sleeps")
+    yield Move("timer 0", "goes off")
+    yield from _speak(world)
+
+
 def _batch(world: World) -> Moves:
     yield from _interrupt(world)
     yield Move("tool 0", "answers")
@@ -87,6 +111,10 @@ PLAYS: Mapping[str, Play] = {
     "undelivered": Play(_undelivered),
     "cancelled": Play(_cancelled, "cancels"),
     "batch": Play(_batch),
+    "sleep": Play(_speak, "sleeps"),
+    "end of a sleep": Play(_awake),
+    "interrupted sleep": Play(_woken, "sleeps"),
+    "old timer": Play(_woken_late),
     "wake": Play(_speak, "lists", Profile(settings={"completions_per_slice": 1})),
     "give up": Play(_speak, "is misconfigured", Profile(settings={"patience_receives": 1})),
 }

@@ -22,7 +22,7 @@ from runtime.adapters.memory.timers import MemoryTimers
 from runtime.batch import Workers, run_batch
 from runtime.identity import deduplication_id, digest
 from runtime.model.messages import Message, MessageKey, TextContent
-from runtime.ports import Clock, History, Key, Ports, RawRecord, Receipts
+from runtime.ports import Clock, History, Key, Ports, Queues, RawRecord, Receipts
 from runtime.receive import ReceiverPorts
 from runtime.run import Environment
 from runtime.tools.offers import Offers
@@ -45,13 +45,14 @@ _STEPPED = ("history", "receipts", "manifests", "queues", "timers", "payloads", 
 
 
 class System:
-    """`history` and `receipts` may be given, to see what becomes of others than those in memory."""
+    """`history`, `receipts` and `timers` may be given, to see what becomes of others than those in memory."""
 
     def __init__(
         self,
         profile: Profile,
         history: Callable[[], History] = MemoryHistory,
         receipts: Callable[[Clock, int], Receipts] = MemoryReceipts,
+        timers: Callable[[Clock, Queues], MemoryTimers] = MemoryTimers,
     ) -> None:
         self.profile = profile
         self.settings = profile.runtime_settings()
@@ -69,7 +70,7 @@ class System:
         keyring = FixedKeyring(Key("k", b"simulated", 0))
         sending = MemoryQueues(self.inputs, FifoQueue(self.clock), keyring, self.clock)
         self.queues = WatchedQueues(sending, self.ledger)
-        self.timers = MemoryTimers(self.clock, self.queues)
+        self.timers = timers(self.clock, self.queues)
         kept = receipts(self.clock, self.settings.receipt_life_s)
         self.ports = Ports(
             history=WatchedHistory(history(), self.ledger),

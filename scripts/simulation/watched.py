@@ -73,3 +73,4 @@ class WatchedTimers:
 
     def stop(self, name: str) -> None:
         self._timers.stop(name)
+        self._ledger.stopped.add(name)

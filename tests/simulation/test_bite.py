@@ -8,10 +8,11 @@ import pytest
 
 from runtime.adapters.memory.history import MemoryHistory
 from runtime.adapters.memory.receipts import MemoryReceipts
+from runtime.adapters.memory.timers import MemoryTimers
 from runtime.errors import FenceLost
 from runtime.model.messages import MessageKey
 from runtime.model.threads import Commit, Thread, Wanted
-from runtime.ports import Mark, Progress
+from runtime.ports import Mark, Progress, Timer
 from scripts.simulation.profile import Profile
 from scripts.simulation.system import System
 from scripts.simulation.walk import walk
@@ -61,6 +62,14 @@ class Immortal(MemoryReceipts):
         super().mark(thread_id, None)
 
 
+class Forgetful(MemoryTimers):
+    """Timers never go off, unless they are due at once."""
+
+    def start(self, timer: Timer) -> None:
+        super().start(timer)
+        self.stop(timer.name)
+
+
 def broken_by(build: Callable[[Profile], System]) -> Iterator[str]:
     """Give the names of the promises that walks find broken."""
     for seed in range(WALKS):
@@ -77,6 +86,7 @@ def broken_by(build: Callable[[Profile], System]) -> Iterator[str]:
         ({"receipts": Lying}, "no accepted text is lost"),
         ({"receipts": Hasty}, "no receipt, and no `performed`, while an effect is owed"),
         ({"receipts": Immortal}, "everything comes to rest"),
+        ({"timers": Forgetful}, "every sleep ends"),
     ],
 )
 def test_a_port_that_breaks_a_rule_is_found_out(ports: dict[str, Any], rule: str) -> None:
