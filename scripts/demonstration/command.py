@@ -14,6 +14,8 @@ from scripts.commands.files import writable_file
 from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
+from scripts.demonstration.compaction import TITLE as COMPACTION_TITLE
+from scripts.demonstration.compaction import run_compaction
 from scripts.demonstration.crash import TITLE as CRASH_TITLE
 from scripts.demonstration.crash import run_crash
 from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
@@ -36,6 +38,7 @@ from scripts.offline_stack.supervisor import StackError
 
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
+    "compaction": (COMPACTION_TITLE, run_compaction),
     "crash": (CRASH_TITLE, run_crash),
     "outage": (OUTAGE_TITLE, run_outage),
     "poison": (POISON_TITLE, run_poison),

@@ -127,7 +127,7 @@ class Conversation:
         at = f"{self.thread_id} at version {commit.row.version}: {before}, then {now}"
         created = {new.row.thread_id for new in commit.created if new.row.birth.kind == "compaction"}
         require(created == ({now.thread_id} if begun and now else set()), "a compaction begins with its mark", at)
-        if before is None or before.failed or now == before:
+        if before is None or before.failed_at is not None or now == before:
             return
         ended = MessageKey("compaction_complete", f"compacted:{before.thread_id}") in commit.consumed
         life_ms = self.settings.compaction_life_s * 1000
