@@ -30,6 +30,8 @@ from scripts.demonstration.scenarios import (
     collect_evidence,
     new_thread_id,
 )
+from scripts.demonstration.sleep import TITLE as SLEEP_TITLE
+from scripts.demonstration.sleep import run_sleep
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict, counted
 from scripts.offline_stack.command import show_step
@@ -42,6 +44,7 @@ LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdic
     "crash": (CRASH_TITLE, run_crash),
     "outage": (OUTAGE_TITLE, run_outage),
     "poison": (POISON_TITLE, run_poison),
+    "sleep": (SLEEP_TITLE, run_sleep),
 }
 NAMES = (*SCENARIOS, *LONG_SCENARIOS)
 # What is played when nothing is chosen ends within a minute; each of the others takes longer than that.
