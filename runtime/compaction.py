@@ -25,7 +25,7 @@ _ARGUMENTS_CHARS = 2_000
 
 def begun_if_due(draft: Draft, usage: Usage, now_ms: int, settings: Settings) -> Draft:
     """Return the draft with a compaction begun, if the last completion read more than its share of the window."""
-    if _has_failed(draft):  # it did not come to the worst
+    if draft.row.compaction is not None and draft.row.compaction.failed:  # it did not come to the worst
         draft = replace(draft, row=replace(draft.row, compaction=None))
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     due = read > settings.model_window_tokens * settings.compaction_share
@@ -51,15 +51,9 @@ def is_compaction(draft: Draft) -> bool:
     return draft.row.birth.kind == "compaction"
 
 
-def _has_failed(draft: Draft) -> bool:
-    return draft.row.compaction is not None and draft.row.compaction.failed_at is not None
-
-
 def _is_in_flight(draft: Draft, now_ms: int, settings: Settings) -> bool:
     mark = draft.row.compaction
-    if mark is None or mark.failed_at is not None:
-        return False
-    return now_ms - mark.since_ms < settings.compaction_life_s * 1000
+    return mark is not None and not mark.failed and now_ms - mark.since_ms < settings.compaction_life_s * 1000
 
 
 def _begun(draft: Draft, now_ms: int) -> Draft | None:

@@ -198,7 +198,7 @@ def timer_name(thread_id: str, name: str) -> str:
 
 def _effects_of_row(row: ThreadRow) -> Iterator[Effect]:
     yield from _effects_of_giving_up(row)
-    if row.compaction is not None and row.compaction.failed_at is None and not row.closed:
+    if row.compaction is not None and not row.compaction.failed and not row.closed:
         # Whoever meets the mark wakes the compaction once more: the thread that began it may have died before.
         yield SendInputs(0, (own_messages.first_wake(row.compaction.thread_id),))
     if row.birth.kind == "compaction" and row.closed:
