@@ -19,6 +19,7 @@ from scripts.inspection.reading import Reader, StoredThread
 from scripts.inspection.stores import read_beside
 from scripts.inspection.text import Sheet
 from scripts.inspection.views import ThreadView, TreeView, thread_view, tree_view
+from scripts.inspection.words import counted
 
 ENTRIES, THREADS, WAITS = 200, 200, 100
 CHARACTERS = 200
@@ -30,7 +31,7 @@ class UnknownThread(Exception):
 
 def main(words: Sequence[str]) -> int:
     """Show what the words of the command line ask for. Returns the exit status."""
-    arguments = _parser().parse_args(words)
+    arguments = parser().parse_args(words)
     try:
         with opened(arguments) as deployment:
             inspect(arguments, deployment, Console(highlight=False))
@@ -60,7 +61,7 @@ def _inspect_tree(arguments: argparse.Namespace, deployment: Deployment, sheet: 
         ids = [node.thread_id for node in tree.nodes]
         threads = read_threads(deployment, ids, ENTRIES)
         arguments.html.write_text(page(tree, threads, deployment.now_ms), encoding="utf-8")
-        print(f"{len(ids)} threads are shown in {arguments.html}")
+        print(f"{counted(len(ids), 'thread')} shown in {arguments.html}")
     elif arguments.json:
         _show_json(tree, sheet.console)
     else:
@@ -103,12 +104,13 @@ def _show_json(view: ThreadView | TreeView | PendingView, console: Console) -> N
     print(json.dumps(asdict(view), indent=2), file=console.file)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the words of the command line."""
+    asked = argparse.ArgumentParser(
         prog="scripts/inspect",
         description="See what threads of a deployment have done and what they wait for. Reads only; shows contents.",
     )
-    shown = parser.add_subparsers(dest="what", required=True, metavar="thread|tree|pending")
+    shown = asked.add_subparsers(dest="what", required=True, metavar="thread|tree|pending")
     thread = shown.add_parser("thread", help="one thread: its timeline, calls, commits, tokens")
     thread.add_argument("thread", metavar="T")
     tree = shown.add_parser("tree", help="a thread and all below it: what each does or waits for")
@@ -121,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--json", action="store_true", help="as JSON, with whole texts")
         add_target_options(each)
         add_database_options(each)
-    return parser
+    return asked
 
 
 def _count(word: str) -> int:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from runtime.model.calls import LIVE_STATES
 from scripts.inspection import words
-from scripts.inspection.markup import Html, joined, tag
-from scripts.inspection.views import ThreadView
+from scripts.inspection.markup import Html, tag
+from scripts.inspection.views import CallView, ThreadView
 
 _LEGEND = {"user": "user", "agent": "agent", "calls": "tool call, and its time", "event": "event", "other": "other"}
 
@@ -41,19 +42,16 @@ def span_of(threads: Sequence[ThreadView], now_ms: int) -> Span | None:
     times = [moment.at_ms for thread in threads for moment in thread.moments]
     if not times:
         return None
-    runs = any(
-        thread.node.state.kind != "closed" and call.answered_ms is None for thread in threads for call in thread.calls
-    )
+    runs = any(_runs(thread, call) for thread in threads for call in thread.calls)
     return Span(min(times), max([*times, *([now_ms] if runs else [])]))
 
 
+def _runs(thread: ThreadView, call: CallView) -> bool:
+    return thread.node.state.kind != "closed" and call.state in LIVE_STATES
+
+
 def _lane(thread: ThreadView, anchor: str, span: Span) -> Html:
-    bars = []
-    for call in thread.calls:
-        began, ended = span.percent(call.since_ms), span.percent(call.answered_ms or span.ended_ms)
-        bars.append(
-            tag("i", style=f"left:{began}%;width:{round(ended - began, 2)}%", title=f"{call.name}: {call.state}")
-        )
+    bars = [_bar(thread, call, span) for call in thread.calls]
     marks = [
         tag(
             "b",
@@ -64,4 +62,13 @@ def _lane(thread: ThreadView, anchor: str, span: Span) -> Html:
         for moment in thread.moments
     ]
     name = tag("a", thread.node.task or thread.node.thread_id, href=f"#{anchor}")
-    return tag("div", name, tag("div", joined(*bars, *marks), class_="track"), class_="lane")
+    return tag("div", name, tag("div", *bars, *marks, class_="track"), class_="lane")
+
+
+def _bar(thread: ThreadView, call: CallView, span: Span) -> Html:
+    """From when the call was made until its answer. What a thread took with it when it closed ended there."""
+    last_ms = max((moment.at_ms for moment in thread.moments), default=call.since_ms)
+    ended_ms = call.answered_ms or (span.ended_ms if _runs(thread, call) else last_ms)
+    left = span.percent(call.since_ms)
+    width = round(max(0.0, span.percent(ended_ms) - left), 2)
+    return tag("i", style=f"left:{left}%;width:{width}%", title=f"{call.name}: {call.state}")

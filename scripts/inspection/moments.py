@@ -28,7 +28,7 @@ from runtime.model.entries import (
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """`who` said or did it; `notes` are what the row says beside its text.
+    """`who` said or did it; `notes` are what the row says beside its text, `troubled` if one of them is of a failure.
 
     `version` is that of the commit which took its message in, None where no message stands behind the entry. `stop`
     and `usage` are those of the completion that ends here.
@@ -41,6 +41,7 @@ class Moment:
     who: str
     text: str
     notes: tuple[str, ...] = ()
+    troubled: bool = False
     version: int | None = None
     call_id: str | None = None
     stop: str | None = None
@@ -60,6 +61,7 @@ def moment_of(entry: Entry, versions: Mapping[str, int]) -> Moment:
         who=_who(body),
         text=_text(body),
         notes=(*_notes(body), *withheld),
+        troubled=bool(withheld) or getattr(body, "status", None) == "error",
         version=versions.get(getattr(body, "cause", None) or ""),
         call_id=getattr(body, "call_id", None),
         stop=finish.stop if finish else None,

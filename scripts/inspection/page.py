@@ -81,7 +81,11 @@ def _node(node: NodeView, depth: int, anchors: dict[str, str], now_ms: int) -> H
         " ",
         _state(node.state, now_ms),
         *([tag("p", node.task, class_="task")] if node.task else []),
-        tag("p", f"{node.kind} · {node.completions} completions · {words.tokens(node.tokens)}", class_="soft"),
+        tag(
+            "p",
+            f"{node.kind} · {words.counted(node.completions, 'completion')} · {words.tokens(node.tokens)}",
+            class_="soft",
+        ),
         style=f"--depth:{depth}",
     )
 
@@ -119,7 +123,8 @@ def _moment(moment: Moment) -> Html:
     version = [tag("span", f"commit {moment.version}")] if moment.version else []
     usage = [tag("span", words.tokens(moment.usage))] if moment.usage else []
     stop = [moment.stop] if moment.stop not in (None, "end_turn", "tool_use") else []
-    notes = [tag("span", note, class_="note") for note in (*moment.notes, *stop) if note]
+    mood = "note" if moment.troubled else "remark"
+    notes = [tag("span", note, class_=mood) for note in (*moment.notes, *stop) if note]
     head = tag(
         "div",
         tag("b", moment.who),

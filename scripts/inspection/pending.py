@@ -18,12 +18,12 @@ WaitKind = Literal["tool", "detached tool", "sleep", "subscription", "choice", "
 class Wait:
     """Something that somebody waits for. `due_ms` is when it goes on by itself, where it does.
 
-    A choice bears no time: `since_ms` is that of the call which asked, at the earliest.
+    A choice bears no time: `since_ms` is that of the call which asked, at the earliest; None if that one is not known.
     """
 
     kind: WaitKind
     thread_id: str
-    since_ms: int
+    since_ms: int | None
     what: str
     due_ms: int | None = None
 
@@ -59,7 +59,7 @@ def pending_view(
     """Return the oldest of all these waits."""
     asked_ms = {(each.thread_id, each.call.call_id): each.call.committed_ms for each in (*failed, *live)}
     waits = [*map(_of_call, live), *map(_of_thread, asking), *(_of_choice(choice, asked_ms) for choice in choices)]
-    waits.sort(key=lambda wait: (wait.since_ms, wait.thread_id))
+    waits.sort(key=lambda wait: (wait.since_ms is None, wait.since_ms or 0, wait.thread_id))
     return PendingView(tuple(waits[:limit]), tuple(queues), is_cut=len(waits) > limit)
 
 
@@ -80,5 +80,5 @@ def _of_thread(asking: AskingThread) -> Wait:
 
 
 def _of_choice(choice: OpenChoice, asked_ms: dict[tuple[str, str], int]) -> Wait:
-    since_ms = asked_ms.get((choice.thread_id, choice.call_id), 0)
+    since_ms = asked_ms.get((choice.thread_id, choice.call_id))
     return Wait("choice", choice.thread_id, since_ms, f"{choice.choice_id}: {choice.prompt} {as_json(choice.choices)}")

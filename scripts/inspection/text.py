@@ -60,17 +60,17 @@ class Sheet:
             depth = depths[node.thread_id] = depths.get(node.parent_id or "", -1) + 1
             guide = "   " * (depth - 1) + "└─ " if depth else ""
             self._line(guide, (node.thread_id, "bold"), f"  {node.kind}, {words.state(node.state, self.now_ms)}")
-            below = "   " * depth
+            below = "   " * depth + "  "
             self._line((f"{below}{_counts(node)}", _DIM))
             if node.task:
                 self._line((f"{below}task: {self._cut(node.task)}", _DIM))
-        self._line(f"{len(view.nodes):,} threads, {words.tokens(view.tokens)}")
+        self._line(f"{words.counted(len(view.nodes), 'thread')}, {words.tokens(view.tokens)}")
         if view.is_cut:
             self._line(("There are more, all of them closed: --limit shows them.", "yellow"))
 
     def pending(self, view: PendingView) -> None:
         """Show what is waited for, the oldest first, and what lies on the queues."""
-        headings = ("since", "what", "thread", "for what", "goes on")
+        headings = ("for how long", "what", "thread", "for what", "goes on")
         if view.waits:
             show_rows(headings, [self._wait(wait) for wait in view.waits], self.console)
         else:
@@ -83,7 +83,7 @@ class Sheet:
 
     def _wait(self, wait: Wait) -> tuple[str, ...]:
         due = "" if wait.due_ms is None else words.due(wait.due_ms, self.now_ms)
-        since = words.duration(self.now_ms - wait.since_ms) if wait.since_ms else "unknown"
+        since = "unknown" if wait.since_ms is None else words.duration(self.now_ms - wait.since_ms)
         return (since, wait.kind, wait.thread_id, self._cut(wait.what), due)
 
     def _moment(self, moment: Moment) -> None:
@@ -130,8 +130,11 @@ def facts(view: ThreadView, now_ms: int, characters: int) -> Iterator[tuple[str,
     node = view.node
     yield "thread", f"{node.thread_id}  ({node.kind}, version {view.version}, last entry {view.head})"
     yield "state", words.state(node.state, now_ms)
-    yield "running", f"{node.detached} detached calls, {node.subscribed} subscriptions"
-    yield "tokens", f"{words.tokens(node.tokens)}, in {node.completions:,} completions"
+    yield (
+        "running",
+        f"{words.counted(node.detached, 'detached call')}, {words.counted(node.subscribed, 'subscription')}",
+    )
+    yield "tokens", f"{words.tokens(node.tokens)}, in {words.counted(node.completions, 'completion')}"
     yield "effects", f"known to be out up to entry {view.performed} of {view.head}"
     if view.mark is not None:
         yield "deaths", f"{view.mark.deaths}, each while at {view.mark.subject}"
@@ -151,7 +154,7 @@ def _memory(view: ThreadView, now_ms: int, characters: int) -> Iterator[tuple[st
     if view.compaction is not None:
         what = "failed" if view.compaction.failed else "at work"
         since = words.duration(now_ms - view.compaction.since_ms)
-        yield "compacts", f"{view.compaction.thread_id} {what} for {since}, up to entry {view.compaction.up_to}"
+        yield "compacts", f"{view.compaction.thread_id} {what} (for {since}), up to entry {view.compaction.up_to}"
     if view.gave_up is not None:
         yield "gave up", f"{view.gave_up.code} about {view.gave_up.message_id}: {view.gave_up.text}"
 
@@ -159,7 +162,7 @@ def _memory(view: ThreadView, now_ms: int, characters: int) -> Iterator[tuple[st
 def _counts(node: NodeView) -> str:
     running = [f"{node.detached} detached"] if node.detached else []
     running += [f"{node.subscribed} subscribed"] if node.subscribed else []
-    return ", ".join([f"{node.completions} completions", words.tokens(node.tokens), *running])
+    return ", ".join([words.counted(node.completions, "completion"), words.tokens(node.tokens), *running])
 
 
 def _commit(commit: CommitView) -> str:

@@ -42,24 +42,28 @@ def tokens(usage: Usage) -> str:
     return " · ".join(f"{count:,} {name}" for count, name in parts if count) or "0 tokens"
 
 
+def counted(count: int, name: str) -> str:
+    """A number of something: one thread, 2 threads."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
 def state(found: State, now_ms: int) -> str:
-    """What a thread waits for, and since when."""
-    since = "" if found.since_ms is None else f" since {duration(now_ms - found.since_ms)}"
-    return f"{_state(found, now_ms)}{since}"
+    """What a thread waits for, and for how long already."""
+    length = "" if found.since_ms is None else f" (for {duration(now_ms - found.since_ms)})"
+    return f"{_state(found, now_ms)}{length}"
 
 
 def _state(found: State, now_ms: int) -> str:
-    goes_on = "" if found.due_ms is None else f" (due {due(found.due_ms, now_ms)})"
+    goes_on = "" if found.due_ms is None else f", due {due(found.due_ms, now_ms)}"
     match found.kind:
         case "closed":
             return "closed" if found.what == "itself" else f"closed together with {found.what}"
         case "gave_up":
-            again = f"tries again {due(found.due_ms, now_ms)}" if found.due_ms else "waits for a new message"
-            return f"gave up ({found.what}), {again},"
+            return f"gave up, {found.what}: {'tries again' + goes_on if goes_on else 'waits for a new message'}"
         case "waits_for_tool":
             return f"waits for {found.what}{goes_on}"
         case "sleeps":
-            return f"in {found.what}{goes_on or ', until something arrives,'}"
+            return f"in {found.what}{goes_on or ', until something arrives'}"
         case "asks_model":
             return "asks the model"
         case "waits_for_summary":
