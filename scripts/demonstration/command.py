@@ -28,6 +28,8 @@ from scripts.demonstration.scenarios import (
     collect_evidence,
     new_thread_id,
 )
+from scripts.demonstration.threads import TITLE as THREADS_TITLE
+from scripts.demonstration.threads import run_threads
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict, counted
 from scripts.offline_stack.command import show_step
@@ -36,6 +38,7 @@ from scripts.offline_stack.supervisor import StackError
 
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
+    "threads": (THREADS_TITLE, run_threads),
     "crash": (CRASH_TITLE, run_crash),
     "outage": (OUTAGE_TITLE, run_outage),
     "poison": (POISON_TITLE, run_poison),
