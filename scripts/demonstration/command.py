@@ -14,6 +14,8 @@ from scripts.commands.files import writable_file
 from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
+from scripts.demonstration.choices import TITLE as CHOICES_TITLE
+from scripts.demonstration.choices import run_choices
 from scripts.demonstration.crash import TITLE as CRASH_TITLE
 from scripts.demonstration.crash import run_crash
 from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
@@ -39,6 +41,7 @@ from scripts.offline_stack.supervisor import StackError
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
     "threads": (THREADS_TITLE, run_threads),
+    "choices": (CHOICES_TITLE, run_choices),
     "crash": (CRASH_TITLE, run_crash),
     "outage": (OUTAGE_TITLE, run_outage),
     "poison": (POISON_TITLE, run_poison),
