@@ -61,17 +61,17 @@ def _with_fresh_starts(thread_id: str, deliveries: Sequence[Delivery], run: Run)
             logger.warning("slice starts again", extra={"thread_id": thread_id, "code": overtaken.code})
             _ended_alive(thread_id, run)
         else:
-            _log_finished(thread_id, result)
+            _log_finished(thread_id, result, run)
             return result
     return SliceResult.later(deliveries, back_off_s(run.receive_count, run.ports.clock.chance()), "overtaken")
 
 
-def _log_finished(thread_id: str, result: SliceResult) -> None:
+def _log_finished(thread_id: str, result: SliceResult, run: Run) -> None:
     fields = {
         "thread_id": thread_id,
         "handled": len(result.handled),
         "returned": len(result.returned),
-        "counted": result.counted,
+        "counted": (*result.counted, *run.counted),
     }
     logger.info("slice finished", extra=fields)
 

@@ -14,14 +14,7 @@ from scripts.commands.files import writable_file
 from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
-from scripts.demonstration.compaction import TITLE as COMPACTION_TITLE
-from scripts.demonstration.compaction import run_compaction
-from scripts.demonstration.crash import TITLE as CRASH_TITLE
-from scripts.demonstration.crash import run_crash
-from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
-from scripts.demonstration.outage import run_outage
-from scripts.demonstration.poison import TITLE as POISON_TITLE
-from scripts.demonstration.poison import run_poison
+from scripts.demonstration import choices, compaction, crash, outage, poison, sleep, threads
 from scripts.demonstration.scenarios import (
     SCENARIOS,
     Conversation,
@@ -30,8 +23,6 @@ from scripts.demonstration.scenarios import (
     collect_evidence,
     new_thread_id,
 )
-from scripts.demonstration.sleep import TITLE as SLEEP_TITLE
-from scripts.demonstration.sleep import run_sleep
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict, counted
 from scripts.offline_stack.command import show_step
@@ -40,11 +31,13 @@ from scripts.offline_stack.supervisor import StackError
 
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
-    "compaction": (COMPACTION_TITLE, run_compaction),
-    "crash": (CRASH_TITLE, run_crash),
-    "outage": (OUTAGE_TITLE, run_outage),
-    "poison": (POISON_TITLE, run_poison),
-    "sleep": (SLEEP_TITLE, run_sleep),
+    "threads": (threads.TITLE, threads.run_threads),
+    "choices": (choices.TITLE, choices.run_choices),
+    "sleep": (sleep.TITLE, sleep.run_sleep),
+    "compaction": (compaction.TITLE, compaction.run_compaction),
+    "crash": (crash.TITLE, crash.run_crash),
+    "outage": (outage.TITLE, outage.run_outage),
+    "poison": (poison.TITLE, poison.run_poison),
 }
 NAMES = (*SCENARIOS, *LONG_SCENARIOS)
 # What is played when nothing is chosen ends within a minute; each of the others takes longer than that.

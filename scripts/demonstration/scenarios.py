@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from scripts.commands.messages import Sent, TextMessage, send
+from scripts.commands.messages import JsonObject, Sent, TextMessage, UserMessage, send
 from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.rendering import render_user
 from scripts.commands.target import Target
@@ -21,6 +21,7 @@ from scripts.demonstration.evidence import (
     read_requests,
 )
 from scripts.demonstration.verdicts import Verdict, judge_basic, judge_interrupt
+from scripts.offline_stack.model_endpoint.script import without_scripts
 from scripts.offline_stack.stack import OfflineStack
 
 PAUSE_S = 0.1
@@ -54,25 +55,36 @@ class Conversation:
         self.began_at = self.now()
         self._reader = OutputReader(self.target.sqs, self.target.output_queue_url, self.thread_id)
 
-    def say(self, text: str, message_id: str | None = None) -> Sent:
-        self.said.append((self.now(), text))
-        self.on_word(render_user(text))
-        return send(self.target.sqs, self.target.input_queue_url, TextMessage(self.thread_id, text, message_id))
+    def say(self, text: str, message_id: str | None = None, metadata: JsonObject | None = None) -> Sent:
+        """Say it; what is shown of it is without the script for the model."""
+        words = without_scripts(text)
+        self.said.append((self.now(), words))
+        self.on_word(render_user(words))
+        return self.send(TextMessage(self.thread_id, text, message_id, metadata))
+
+    def send(self, message: UserMessage) -> Sent:
+        return send(self.target.sqs, self.target.input_queue_url, message)
 
     def wait_for(self, output_type: str, times: int = 1) -> None:
         """Collect until there are `times` more outputs of a type. Raises: ScenarioError after a minute."""
         wanted = self._count(output_type) + times
+        self.wait_until(lambda: self._count(output_type) >= wanted, f"no {output_type} came")
+
+    def wait_until(self, is_so: Callable[[], bool], otherwise: str) -> None:
+        """Collect until it is so. Raises: ScenarioError after a minute, with what is `otherwise` the case."""
         deadline = time.monotonic() + PATIENCE_S
-        while self._count(output_type) < wanted:
+        while not is_so():
             if time.monotonic() > deadline:
-                raise ScenarioError(f"no {output_type} came within {PATIENCE_S:.0f} s")
+                raise ScenarioError(f"{otherwise} within {PATIENCE_S:.0f} s")
             self.collect()
             time.sleep(PAUSE_S)
 
     def collect(self) -> None:
-        for output in self._reader.read():
-            self.outputs.append(output)
-            self.on_output(output)
+        """Take what has come so far, all of it."""
+        while outputs := self._reader.read():
+            self.outputs += outputs
+            for output in outputs:
+                self.on_output(output)
 
     def _count(self, output_type: str) -> int:
         return sum(output.type == output_type for output in self.outputs)

@@ -1,5 +1,7 @@
 """What the scripted model says and calls, seen through boto3."""
 
+import json
+
 import pytest
 
 from scripts.offline_stack.model_endpoint.document import JsonObject
@@ -77,6 +79,22 @@ def test_a_tool_without_parameters_is_called_without_arguments(served: Served) -
 )
 def test_a_build_of_some_seconds_is_asked_of_the_tool(served: Served, asked: str, arguments: str) -> None:
     assert served.called(with_tools(user(text(asked)))) == [("run_build", arguments)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "arguments"),
+    [
+        ("Watch 3 events, one every 0.5 s.", "watch", {"events": 3, "interval_s": 0.5}),
+        ("Ask me: tea, coffee or water?", "ask", {"question": "Which one?", "choices": ["tea", "coffee", "water"]}),
+        ("Please sign me in.", "login", {"seconds": 2}),
+    ],
+)
+def test_a_watch_a_question_and_a_login_are_asked_of_their_tools(
+    served: Served, wanted: str, name: str, arguments: JsonObject
+) -> None:
+    offered: JsonObject = {"tools": [tool(name, **dict.fromkeys(arguments, "string"))]}
+    ((called, written),) = served.called(body(user(text(wanted)), toolConfig=offered))
+    assert (called, json.loads(written)) == (name, arguments)
 
 
 def test_a_tool_that_is_not_offered_is_said_to_be_missing(served: Served) -> None:

@@ -8,15 +8,16 @@ from scripts.demonstration.command import Report, chosen_scenarios
 from scripts.demonstration.verdicts import Check, Verdict
 
 KEPT = Verdict([Check("the answer came", kept=True, seen="hello")], slices=3)
+BRIEF = ("basic", "interrupt")
 BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=1)
 
 
 @pytest.mark.parametrize(
     ("choice", "names"),
     [
-        (None, ("basic", "interrupt")),
+        (None, BRIEF),
         ("basic", ("basic",)),
-        ("all", ("basic", "interrupt", "compaction", "crash", "outage", "poison", "sleep")),
+        ("all", (*BRIEF, "threads", "choices", "sleep", "compaction", "crash", "outage", "poison")),
     ],
 )
 def test_the_scenarios_are_the_short_ones_unless_others_are_asked_for(choice: str | None, names: tuple[str]) -> None:

@@ -92,6 +92,16 @@ def test_a_defect_of_ours_fails_one_thread_and_logs_nothing_that_was_said(caplog
     assert not any(SECRET in line for line in logged)
 
 
+def test_the_line_of_a_slice_names_all_that_was_counted_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(answers)
+    run(world, record("hello"))
+    answer = {"group_id": "t", "content": {"type": "user_choice_answer", "id": "none", "selected": 0}}
+    with caplog.at_level(logging.INFO):
+        result = run(world, record("", body=json.dumps(answer), number=2))
+    (line,) = [vars(entry) for entry in caplog.records if entry.getMessage() == "slice finished"]
+    assert line["counted"] == result.counted == ("answer_to_no_open_choice",)
+
+
 def test_threads_that_came_often_run_last_so_that_they_take_no_innocent_with_them() -> None:
     order: list[str] = []
 

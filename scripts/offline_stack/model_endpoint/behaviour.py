@@ -1,12 +1,15 @@
 """How the scripted model answers: by a script if the user wrote one, else by a few rules. From the request alone."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from scripts.offline_stack.model_endpoint.document import JsonValue, as_object
 from scripts.offline_stack.model_endpoint.news import News, Outcome, newest_text_in, news_for
 from scripts.offline_stack.model_endpoint.request import ConverseRequest
 from scripts.offline_stack.model_endpoint.script import Script, UnreadableScript, script_in, without_scripts
+from scripts.offline_stack.model_endpoint.standpoint import standpoint_of
 from scripts.offline_stack.model_endpoint.steps import Call, Refuse, Say, Step
 from scripts.offline_stack.model_endpoint.summaries import asks_for_summary, summary_of
 from scripts.offline_stack.model_endpoint.wishes import wish_in
@@ -47,7 +50,33 @@ def _scripted(request: ConverseRequest, times_seen: Callable[[str], int], asked_
         return script.turns[0] if script.times[0] <= asked_at < script.times[1] else None
     if script.first:
         return _first_or_then(script, asked.turns_since, lambda: times_seen(asked.text))
-    return script.turns[asked.turns_since] if asked.turns_since < len(script.turns) else None
+    turns = script.events if asked.for_event else script.turns
+    return _filled(turns[asked.turns_since], request) if asked.turns_since < len(turns) else None
+
+
+def _filled(steps: Sequence[Step], request: ConverseRequest) -> tuple[Step, ...]:
+    """Return the steps with what they leave open of the conversation."""
+    here, results = standpoint_of(request), news_for(request).results
+    news = results[-1].text if results else ""
+
+    def filled(step: Step) -> Step:
+        match step:
+            case Say(chunks):
+                return Say(tuple(str(here.filled(chunk, news)) for chunk in chunks))
+            case Call(fragments=(whole,)) if "<" in whole and (input_ := as_object(_read(whole))):
+                return replace(step, fragments=(json.dumps(here.filled(input_, news)),))
+            case _:
+                return step
+
+    return tuple(map(filled, steps))
+
+
+def _read(fragment: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(fragment)
+    except ValueError:  # broken on purpose
+        return None
+    return value
 
 
 def _first_or_then(script: Script, turns_since: int, times_seen: Callable[[], int]) -> tuple[Step, ...] | None:

@@ -1,7 +1,7 @@
 """What has reached the model since it last spoke: results, events and texts not answered yet."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scripts.offline_stack.model_endpoint.document import as_object, as_text
 from scripts.offline_stack.model_endpoint.request import (
@@ -13,6 +13,7 @@ from scripts.offline_stack.model_endpoint.request import (
     ToolResult,
     ToolUse,
 )
+from scripts.offline_stack.model_endpoint.standpoint import begins_event_thread, task_in
 
 # Calls that were not the model's own doing: what arrives by itself is shown as a call made for the model.
 _INJECTED_NAMES = ("receive_event__injected",)
@@ -54,10 +55,14 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The newest plain text of the user, and how many turns the assistant has had since."""
+    """The newest plain text of the user, or the task of the thread, and how many turns the assistant has had since.
+
+    `for_event`: since then a thread has begun for one event, and the turns are its own.
+    """
 
     text: str
-    turns_since: int
+    turns_since: int = 0
+    for_event: bool = False
 
 
 def news_for(request: ConverseRequest) -> News:
@@ -81,15 +86,23 @@ def news_for(request: ConverseRequest) -> News:
 
 
 def newest_text_in(request: ConverseRequest) -> Asked | None:
-    """Return the newest text of the user anywhere in the conversation, answered or not."""
+    """Return the newest text of the user, or the newest task, anywhere in the conversation, answered or not."""
     asked: Asked | None = None
     for message in request.messages:
         if message.role == "user":
-            texts = [block.text for block in message.blocks if isinstance(block, Text)]
-            asked = Asked(texts[-1], 0) if texts else asked
+            for block in message.blocks:
+                asked = _asked_by(block, asked)
         elif asked and any(_is_own(block) for block in message.blocks):
-            asked = Asked(asked.text, asked.turns_since + 1)
+            asked = replace(asked, turns_since=asked.turns_since + 1)
     return asked
+
+
+def _asked_by(block: Block, before: Asked | None) -> Asked | None:
+    if isinstance(block, Text):
+        return Asked(block.text)
+    if task := task_in(block):
+        return Asked(task)
+    return replace(before, turns_since=0, for_event=True) if before and begins_event_thread(block) else before
 
 
 def _is_own(block: Block) -> bool:

@@ -1,16 +1,21 @@
 r"""Scripts: what the model shall answer, written into a user's text as ``[[script: JSON]]``.
 
-The newest plain text of the user decides. The JSON is
+The newest plain text of the user decides, or the task that the thread was given since. The JSON is
 
 * a list of steps: the next completion;
 * ``{"turns": [steps, steps, …]}``: this and the following completions of the conversation, told apart by how many
-  turns the assistant has had since the text, so a retried request is answered alike;
+  turns the assistant has had since the text, so a retried request is answered alike; beside it ``"events": [steps, …]``
+  are those of each thread that is made for one event;
 * ``{"first": N, "steps": […], "then": […]}``: the first N requests that carry this very text get ``steps``, later ones
   ``then`` (left out: the ordinary answer). The one thing the endpoint remembers; give the text something unique;
 * ``{"from": T, "until": T, "steps": […]}``: requests between these times of the endpoint's clock, in seconds since
   1970, get ``steps``, all others the ordinary answer: a model that is away for a while.
 
 When no turn of a script is left, the ordinary rules answer. A script that cannot be read is a ValidationException.
+
+A text may hold another script within its own, in the task of a thread that it starts. What only the conversation tells
+is left open: ``<self>`` (the thread's id), ``<stack>`` (those from the root down to it), ``<child 2>`` (the second
+thread it started), ``<call watch>`` (the newest call of that tool), ``<news>`` (the text of what arrived last).
 
 ============================================================ =======================================================
 step                                                         what it does
@@ -40,6 +45,7 @@ from typing import Literal
 
 from scripts.offline_stack.model_endpoint.document import JsonObject, JsonValue, as_array, as_number, as_object, as_text
 from scripts.offline_stack.model_endpoint.service_model import exception_status
+from scripts.offline_stack.model_endpoint.standpoint import OPENING
 from scripts.offline_stack.model_endpoint.steps import (
     Break,
     Call,
@@ -55,7 +61,6 @@ from scripts.offline_stack.model_endpoint.steps import (
     Wait,
 )
 
-_OPENING = "[[script:"
 _CLOSING = "]]"
 _DEFAULT_STATUS = 500
 
@@ -68,37 +73,48 @@ class UnreadableScript(Exception):
 class Script:
     """Turns to play in order. With ``first`` above zero the only turn is for that many requests, then ``then``.
 
-    With ``times`` it is the only turn for every request from the first to before the second of them.
+    With ``times`` it is the only turn for every request from the first to before the second of them. ``events`` are the
+    turns of a thread that is there for one event.
     """
 
     turns: tuple[tuple[Step, ...], ...]
     first: int = 0
     then: tuple[Step, ...] | None = None
     times: tuple[float, float] | None = None
+    events: tuple[tuple[Step, ...], ...] = ()
 
 
 def script_in(text: str) -> Script | None:
-    """Return the last script of a text, nothing if it holds none.
+    """Return the last script of a text, nothing if it holds none. A script within a script is part of it.
 
     Raises:
         UnreadableScript: there is an opening but no script behind it.
     """
-    start = text.rfind(_OPENING)
+    content: JsonValue = None
+    start = text.find(OPENING)
     if start < 0:
         return None
-    remainder = text[start + len(_OPENING) :].lstrip()
+    while start >= 0:
+        content, end = _content_at(text, start + len(OPENING))
+        start = text.find(OPENING, end)
+    return _script(content)
+
+
+def _content_at(text: str, start: int) -> tuple[JsonValue, int]:
+    """Return the JSON that begins there, and where the script of it ends."""
+    start += len(text[start:]) - len(text[start:].lstrip())
     try:
-        content, end = json.JSONDecoder().raw_decode(remainder)
+        content, end = json.JSONDecoder().raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise UnreadableScript(f"not JSON: {error}") from error
-    if not remainder[end:].lstrip().startswith(_CLOSING):
+    if not text[end:].lstrip().startswith(_CLOSING):
         raise UnreadableScript(f"the JSON is not followed by {_CLOSING}")
-    return _script(content)
+    return content, end
 
 
 def without_scripts(text: str) -> str:
     """Return the text in front of its first script."""
-    return text.partition(_OPENING)[0].strip()
+    return text.partition(OPENING)[0].strip()
 
 
 def _script(content: JsonValue) -> Script:
@@ -106,7 +122,7 @@ def _script(content: JsonValue) -> Script:
         return Script((_steps(content),))
     directive = as_object(content)
     if "turns" in directive:
-        return Script(tuple(_steps(as_array(turn)) for turn in as_array(directive["turns"])))
+        return Script(_turns(directive["turns"]), events=_turns(directive.get("events")))
     if "first" in directive:
         then = _steps(as_array(directive["then"])) if "then" in directive else None
         return Script((_steps(as_array(directive.get("steps"))),), int(as_number(directive["first"]) or 0), then)
@@ -114,6 +130,10 @@ def _script(content: JsonValue) -> Script:
         times = as_number(directive["from"]) or 0, as_number(directive["until"]) or 0
         return Script((_steps(as_array(directive.get("steps"))),), times=times)
     raise UnreadableScript("neither a list of steps nor an object with turns, first, or from and until")
+
+
+def _turns(turns: JsonValue) -> tuple[tuple[Step, ...], ...]:
+    return tuple(_steps(as_array(turn)) for turn in as_array(turns))
 
 
 def _steps(steps: Sequence[JsonValue]) -> tuple[Step, ...]:

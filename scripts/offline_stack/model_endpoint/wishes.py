@@ -1,4 +1,4 @@
-"""What a text of the user asks a tool for: the time at a place, or a build of so many seconds."""
+"""What a text of the user asks a tool for: the time at a place, a build, a watch, a question back, a login."""
 
 import json
 import re
@@ -9,6 +9,9 @@ from zoneinfo import available_timezones
 from scripts.offline_stack.model_endpoint.document import JsonObject, JsonValue, as_array, as_object
 
 _BUILD = re.compile(r"\bbuild\b\D{0,60}?(?P<seconds>\d+(?:\.\d+)?)", re.IGNORECASE)
+_WATCH = re.compile(r"\bwatch\b\D{0,60}?(?P<events>\d+)(?:\D{0,40}?(?P<interval>\d+(?:\.\d+)?) s)?", re.IGNORECASE)
+_ASK = re.compile(r"\bask me(?:,? (?:for|about|whether))?:? (?P<choices>[^.?!\n]+? or [^.?!\n]+)", re.IGNORECASE)
+_LOGIN = re.compile(r"\b(?:log|sign) me in\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:what time|what's the time|time is it|the time|current time)\b", re.IGNORECASE)
 _TIME_IN = re.compile(r"\btime\b[^.?!\n]*?\bin\s+(?P<place>[^\W\d][\w ,'/+-]*)", re.IGNORECASE)
 _AFTER_PLACE = re.compile(r"(?:,|\s+(?:and|but|while|right|now|please|today|at|then)\b).*", re.IGNORECASE)
@@ -43,6 +46,16 @@ def wish_in(text: str) -> Wish | None:
         seconds = float(build["seconds"])
         whole = int(seconds) if seconds.is_integer() else seconds
         return Wish("run_build", f"a build of {whole} seconds", {"seconds": whole})
+    if watch := _WATCH.search(text):
+        events, interval_s = int(watch["events"]), float(watch["interval"] or 1)
+        return Wish("watch", f"a watch of {events} events", {"events": events, "interval_s": interval_s})
+    if asked := _ASK.search(text):
+        choices: list[JsonValue] = [
+            choice.strip() for choice in re.split(r",| or ", asked["choices"]) if choice.strip()
+        ]
+        return Wish("ask", "a question", {"question": "Which one?", "choices": choices})
+    if _LOGIN.search(text):
+        return Wish("login", "a login", {"seconds": 2})
     if place := _TIME_IN.search(text):
         return _time_at(_AFTER_PLACE.sub("", place["place"]).strip())
     return _time_at("UTC") if _TIME.search(text) else None
