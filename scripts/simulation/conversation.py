@@ -101,6 +101,8 @@ class Conversation:
         require(not strange, "only messages bring what a message brings", at)
         full = self._may_be_full(sum(new.row.counts for new in commit.created))
         require(not expected.inline or full, "an event that can have a thread of its own gets it", at)
+        begun = {new.row.thread_id for new in commit.created if new.row.birth.kind == "event"}
+        require(begun == expected.threads, "a thread for an event begins with the event", f"{at}: {begun}")
         changed = {call.call_id: call.state for call in commit.calls}
         for call_id, state in expected.states.items():
             now = changed.get(call_id, self.calls[call_id].state)

@@ -5,10 +5,11 @@ from typing import Any
 
 from runtime.errors import HandOverFailed, OutcomeUnknown, PermanentError, RuntimeProblem, Unavailable
 from runtime.model.threads import Commit
-from scripts.simulation.answers import FAILURES, TURNS, check
+from scripts.simulation.answers import FAILURES, check
 from scripts.simulation.process import Call, Process, ProcessDied
 from scripts.simulation.system import System
 from scripts.simulation.tools import refuse
+from scripts.simulation.turns import TURNS, Scene
 from scripts.simulation.violation import require
 
 
@@ -58,8 +59,8 @@ class Outcomes:
             self._system.verdicts.could_not_mark(process.name)
 
     def _made(self, process: Process, call: Call) -> Answer:
-        if call.name == "servers.invoke":
-            body = call.arguments[0].body
+        body = call.arguments[0].body if call.name == "servers.invoke" else {}
+        if "operation" in body:
             stored = body["id"] in self._system.ledger.conversation(body["group_id"]).calls
             require(stored, "only what is stored is handed over", body["id"])
         try:
@@ -69,8 +70,8 @@ class Outcomes:
             if call.name == "model.complete":
                 self._system.verdicts.refused(process.name)
             return Answer(error=error)
-        if call.name == "servers.invoke":
-            self._system.ledger.handed_over.add(call.arguments[0].body["id"])
+        if "operation" in body:
+            self._system.ledger.handed_over.add(body["id"])
         return Answer(value)
 
     def _particular(self, process: Process, call: Call, how: str) -> Answer | None:
@@ -111,9 +112,17 @@ class Outcomes:
             return Answer(error=error)
         if how not in TURNS:
             return None
-        calls = self._system.ledger.conversation(process.thread_id).calls.values()
-        running = [one.call_id for one in calls if one.state == "detached"]
-        return Answer(self._system.answers.turn(how, running))
+        return Answer(self._system.answers.turn(how, self._scene(process.thread_id)))
+
+    def _scene(self, thread_id: str) -> Scene:
+        stack = self._system.ledger.stack(thread_id)
+        own = stack[-1]
+        return Scene(
+            stack=tuple(each.thread_id for each in stack),
+            children=tuple(own.children),
+            detached=tuple(call.call_id for call in own.calls.values() if call.state == "detached"),
+            subscribed=tuple(call.call_id for call in own.calls.values() if call.state == "subscribed"),
+        )
 
     def _not_taken(self, process: Process, call: Call, how: str) -> Answer | None:
         if how == "takes it and breaks":
