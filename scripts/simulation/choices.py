@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scripts.simulation.answers import FAILURES, POISON, REFUSED, kills, shows
+from scripts.simulation.answers import POISON, REFUSED, kills, shows
+from scripts.simulation.outcomes import DEATHS, OUTCOMES
 from scripts.simulation.process import Process
 from scripts.simulation.profile import Fault
 from scripts.simulation.tools import EVENTS, WISHES
@@ -17,43 +18,6 @@ class Choice:
 
     move: Move
     fault: Fault | None = None
-
-
-# What may become of a call besides "ok", by its name.
-_DEATHS: tuple[tuple[str, Fault], ...] = (("dies before", "death"), ("dies after", "death"))
-_AWAY: tuple[tuple[str, Fault], ...] = (("is away", "outage"),)
-_LOST: tuple[tuple[str, Fault], ...] = (*_AWAY, ("loses the reply", "outage"))
-_OUTCOMES: dict[str, tuple[tuple[str, Fault], ...]] = {
-    "history.load": _AWAY,
-    "history.commit": (
-        *_AWAY,
-        ("is unknown and did not happen", "unknown"),
-        ("is unknown and happened", "unknown"),
-        ("is unknown and happens later", "unknown"),
-    ),
-    "receipts.read": _AWAY,
-    "receipts.write": _LOST,
-    "receipts.mark": _LOST,
-    "queues.send_inputs": _LOST,
-    "queues.send_outputs": (*_LOST, ("sends half", "outage")),
-    "history.ended_with": _AWAY,
-    "choices.put": _LOST,
-    "choices.get": _AWAY,
-    "choices.of_call": _AWAY,
-    "choices.complete": _LOST,
-    "timers.start": _LOST,
-    "timers.stop": _LOST,
-    "payloads.get": (*_AWAY, ("finds nothing", "outage")),
-    "keyring.find": _AWAY,
-    "keyring.signing": _AWAY,
-    "queue.postpone": _AWAY,
-    "queue.park": _LOST,
-    "servers.manifest": _AWAY,
-    "manifests.read": _AWAY,
-    "manifests.write": _AWAY,
-    "servers.invoke": (*_AWAY, ("is refused", "refusal"), ("takes it and breaks", "refusal")),
-    "model.complete": tuple((failure, "model") for failure in FAILURES),
-}
 
 
 def choices(world: World) -> Iterator[Choice]:
@@ -76,7 +40,7 @@ def _of_process(world: World, process: Process) -> Iterator[Choice]:
     yield Choice(Move(process.name, "ok"))
     if call.name == "model.complete" and world.turns and not shows(call.arguments[0], REFUSED):
         yield from (Choice(Move(process.name, turn)) for turn in _turns(world, process.thread_id))
-    for outcome, fault in (*_DEATHS, *_OUTCOMES.get(call.name, ())):
+    for outcome, fault in (*DEATHS, *OUTCOMES.get(call.name, ())):
         if _affords(world, fault):
             yield Choice(Move(process.name, outcome), fault)
 
@@ -107,7 +71,7 @@ def _of_queue(world: World) -> Iterator[Choice]:
     later = [at_ms for at_ms in (visible_ms, due_ms) if at_ms is not None and at_ms > now_ms]
     if later and (not world.alive or _affords(world, "expiry")):
         yield Choice(Move("time", "passes"), "expiry" if world.alive else None)
-    if _affords(world, "resend"):
+    if _affords(world, "resend") and (not world.alive or "expiry" in world.system.profile.faults):
         yield Choice(Move("time", "makes the queue forget"), "resend")
         yield Choice(Move("time", "makes receipts expire"), "resend")
     if len(world.system.dead_letters):

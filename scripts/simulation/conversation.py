@@ -7,7 +7,7 @@ from runtime.births import SPAWN_TOOL
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import Entry, ToolCall, ToolResult
 from runtime.model.messages import Message, MessageKey
-from runtime.model.threads import Birth, Commit, Compaction, GaveUp
+from runtime.model.threads import Birth, Commit, Compaction, GaveUp, Thread
 from runtime.settings import Settings
 from scripts.simulation.expectation import Circumstances, Expectation, Row
 from scripts.simulation.violation import require
@@ -75,6 +75,13 @@ class Conversation:
         self._write(commit)
         self._check_tail()
 
+    def check_inherited(self, thread: Thread) -> None:
+        """Check that the thread, as it was read, begins as it was born, save what a summary stands for."""
+        summarised = thread.row.summary.up_to if thread.row.summary else 0
+        seen = [(entry.position, entry.body) for entry in thread.entries if entry.position <= self.birth.inherited]
+        expected = [(entry.position, entry.body) for entry in self.prefix[summarised:]]
+        require(seen == expected, "what a child inherits never changes", f"{self.thread_id}: {seen}, not {expected}")
+
     def close_with_ancestor(self) -> None:
         """Close because an ancestor did, which must make every commit under way here lose."""
         self.closed = True
@@ -111,9 +118,9 @@ class Conversation:
             require(fits, "a call is in the state its row of the table says", f"{call_id}: {now}, not {state}")
 
     def _may_be_full(self, begun: int) -> bool:
-        """Whether a slice may have seen so many open children that, with those just begun, it could begin no other."""
-        deep = len(self.birth.lineage) >= self.settings.thread_depth
-        return deep or len(self.children) + begun >= self.settings.live_children
+        """Whether an event may find no room: too many children may have been open, or this is no place for any."""
+        below = self.birth.kind == "event" or len(self.birth.lineage) >= self.settings.thread_depth
+        return below or len(self.children) + begun >= self.settings.live_children
 
     def _check_state(self, call: Call) -> None:
         before = self.calls.get(call.call_id)
@@ -129,7 +136,7 @@ class Conversation:
         at = f"{self.thread_id} at version {commit.row.version}: {before}, then {now}"
         created = {new.row.thread_id for new in commit.created if new.row.birth.kind == "compaction"}
         require(created == ({now.thread_id} if begun and now else set()), "a compaction begins with its mark", at)
-        if before is None or before.failed or now == before:
+        if before is None or before.failed_at is not None or now == before:
             return
         ended = MessageKey("compaction_complete", f"compacted:{before.thread_id}") in commit.consumed
         life_ms = self.settings.compaction_life_s * 1000

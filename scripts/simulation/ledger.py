@@ -80,7 +80,7 @@ class Ledger:
         sources = [entry.body.source for entry in commit.entries if isinstance(entry.body, Event)]
         self._met.update(f"event_of_{source}" for source in sources)
         self._met.update(f"call_{call.state}" for call in commit.calls)
-        if commit.row.compaction is not None and commit.row.compaction.failed:
+        if commit.row.compaction is not None and commit.row.compaction.failed_at is not None:
             self._met["compaction_failed"] += 1
         if commit.frozen_state is not None:
             self._met["summary_in_use"] += 1

@@ -1,5 +1,6 @@
 """What becomes of a call that a process makes: it is made, or not, or made and its reply lost."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,47 @@ from runtime.errors import HandOverFailed, OutcomeUnknown, PermanentError, Runti
 from runtime.model.threads import Commit
 from scripts.simulation.answers import FAILURES, check
 from scripts.simulation.process import Call, Process, ProcessDied
+from scripts.simulation.profile import Fault
 from scripts.simulation.system import System
 from scripts.simulation.tools import refuse
 from scripts.simulation.turns import TURNS, Scene
 from scripts.simulation.violation import require
+
+# What may become of a call besides "ok", by its name.
+DEATHS: tuple[tuple[str, Fault], ...] = (("dies before", "death"), ("dies after", "death"))
+_AWAY: tuple[tuple[str, Fault], ...] = (("is away", "outage"),)
+_LOST: tuple[tuple[str, Fault], ...] = (*_AWAY, ("loses the reply", "outage"))
+OUTCOMES: Mapping[str, tuple[tuple[str, Fault], ...]] = {
+    "history.load": _AWAY,
+    "history.commit": (
+        *_AWAY,
+        ("is unknown and did not happen", "unknown"),
+        ("is unknown and happened", "unknown"),
+        ("is unknown and happens later", "unknown"),
+    ),
+    "receipts.read": _AWAY,
+    "receipts.write": _LOST,
+    "receipts.mark": _LOST,
+    "queues.send_inputs": _LOST,
+    "queues.send_outputs": (*_LOST, ("sends half", "outage")),
+    "history.ended_with": _AWAY,
+    "choices.put": _LOST,
+    "choices.get": _AWAY,
+    "choices.of_call": _AWAY,
+    "choices.complete": _LOST,
+    "timers.start": _LOST,
+    "timers.stop": _LOST,
+    "payloads.get": (*_AWAY, ("finds nothing", "outage")),
+    "keyring.find": _AWAY,
+    "keyring.signing": _AWAY,
+    "queue.postpone": _AWAY,
+    "queue.park": _LOST,
+    "servers.manifest": _AWAY,
+    "manifests.read": _AWAY,
+    "manifests.write": _AWAY,
+    "servers.invoke": (*_AWAY, ("is refused", "refusal"), ("takes it and breaks", "refusal")),
+    "model.complete": tuple((failure, "model") for failure in FAILURES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +68,8 @@ class Outcomes:
 
     def of(self, process: Process, call: Call, how: str) -> Answer | None:
         """Make of the call what `how` says; None if that cannot become of this call."""
+        if not can_become(call, how):
+            return None
         self._tell_verdicts(process, call, how)
         match how:
             case "ok" if call.name == "model.complete" and self._is_overloaded(process):
@@ -130,3 +170,9 @@ class Outcomes:
         elif how != "is refused":
             return None
         return Answer(error=refuse())
+
+
+def can_become(call: Call, how: str) -> bool:
+    """Return whether this can become of such a call at all: what moves that were left out led to may be another."""
+    failures = {name for name, _ in (*DEATHS, *OUTCOMES.get(call.name, ()))}
+    return how == "ok" or how in failures or (call.name == "model.complete" and how in TURNS)

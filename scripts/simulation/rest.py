@@ -79,13 +79,15 @@ def _check_withheld(system: System, conversation: Conversation) -> None:
 
 
 def _check_calls(system: System, conversation: Conversation) -> None:
+    if conversation.closed:
+        return  # nobody waits for them any more
     for call in conversation.calls.values():
         at = f"{conversation.thread_id} {call.call_id} is {call.state}"
         require(call.due_ms is None or call.state != "pending", "every sleep ends", at)
         taken = system.tools.taken.get(call.call_id)
         if call.target.toolset is not None and call.state in ("pending", "detached"):
             require(taken is not None, "a call that runs was handed over", at)
-        if taken is not None and taken.answers and not conversation.closed:
+        if taken is not None and taken.answers:
             arrived = call.state in ("answered", "subscribed", "cancelled", "ended")
             require(arrived, "what a tool answers arrives", at)
 

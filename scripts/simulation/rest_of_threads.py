@@ -49,7 +49,7 @@ def _check_openness(ledger: Ledger, conversation: Conversation) -> None:
 
 def _check_compaction(ledger: Ledger, conversation: Conversation) -> None:
     mark = conversation.compaction
-    if mark is not None and not mark.failed and not conversation.closed:
+    if mark is not None and mark.failed_at is None and not conversation.closed:
         at = f"{conversation.thread_id}: {mark}"
         require(False, "a mark of compaction goes when the compaction has ended", at)
     if conversation.birth.kind == "compaction":

@@ -17,7 +17,10 @@ class WatchedHistory:
         self._ledger = ledger
 
     def load(self, thread_id: str, wanted: Wanted) -> Thread:
-        return self._history.load(thread_id, wanted)
+        thread = self._history.load(thread_id, wanted)
+        if wanted.entries == "visible":
+            self._ledger.conversation(thread_id).check_inherited(thread)
+        return thread
 
     def commit(self, commit: Commit) -> None:
         self._history.commit(commit)
