@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runtime.model.calls import ASKING_STATES
 from scripts.simulation.answers import POISON, REFUSED, kills, shows
 from scripts.simulation.outcomes import DEATHS, OUTCOMES
 from scripts.simulation.process import Process
@@ -109,8 +110,11 @@ def _of_tools(world: World) -> Iterator[Choice]:
     grounds = world.system.profile.grounds
     words = [*(EVENTS if "subscriptions" in grounds else ()), *(WISHES if "wishes" in grounds else ())]
     for index, taken in enumerate(world.system.tools.taken.values()):
-        if world.events:
-            yield from (Choice(Move(f"tool {index}", word)) for word in words)
+        conversation = world.system.ledger.conversation(taken.thread_id)
+        is_over = conversation.closed or conversation.calls[taken.call_id].state not in ASKING_STATES
+        if world.events and (not is_over or _affords(world, "answer")):
+            fault: Fault | None = "answer" if is_over else None
+            yield from (Choice(Move(f"tool {index}", word), fault) for word in words)
         if taken.words and _affords(world, "answer"):
             yield Choice(Move(f"tool {index}", "says that again"), "answer")
         if not taken.answers:

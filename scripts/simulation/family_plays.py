@@ -70,6 +70,14 @@ def _with_child_for_an_event(world: World) -> Moves:
     yield from handle(world, "says")
 
 
+def _with_subscription_of_its_own(world: World) -> Moves:
+    yield from _with_child_for_an_event(world)
+    yield from handle(world, "builds")
+    yield Move("tool 1", "answers and goes on")
+    yield from handle(world, "says")
+    yield Move("tool 1", "fires for the last time")
+
+
 def _talked(world: World) -> Moves:
     yield from speak(world)
     yield from handle(world, "says")
@@ -127,6 +135,7 @@ FAMILY_PLAYS: Mapping[str, Play] = {
     "last event": Play(_then(_subscribed, Move("tool 0", "fires for the last time")), "says"),
     "a thread for an event": Play(_with_child_for_an_event, "builds"),
     "a thread for an event closes": Play(_with_child_for_an_event, "says"),
+    "the last event for a thread for an event": Play(_with_subscription_of_its_own, "says"),
     "compaction": Play(_talked, "reads much"),
     "too long": Play(_talked, "finds it too long"),
     "a summary is written": Play(_compacting_what_is_too_long, "says"),

@@ -95,10 +95,10 @@ _STORMY: Mapping[Fault, int] = {
 }
 FAMILY = Profile(faults=_STORMY, fault_rate=0.1, turns=12, texts=3, moves=350, grounds=frozenset({"family"}))
 SUBSCRIPTIONS = Profile(
-    faults=_STORMY, fault_rate=0.1, turns=5, events=6, moves=350, grounds=frozenset({"subscriptions"})
+    faults=_STORMY, fault_rate=0.1, turns=8, events=9, moves=350, grounds=frozenset({"subscriptions"})
 )
 COMPACTION = Profile(
-    faults={**_STORMY, "model": 6}, fault_rate=0.15, turns=8, texts=6, moves=350, grounds=frozenset({"compaction"})
+    faults={**_STORMY, "model": 12}, fault_rate=0.2, turns=8, texts=6, moves=350, grounds=frozenset({"compaction"})
 )
 WISHES = Profile(faults=_STORMY, fault_rate=0.1, turns=4, events=4, grounds=frozenset({"wishes"}))
 EVERYTHING = Profile(
@@ -130,13 +130,13 @@ _NARROW: Mapping[str, int] = {"thread_depth": 3, "live_children": 2, "live_subsc
 
 def any_profile(chance: random.Random) -> Profile:
     """Return one of the profiles, varied in what may stand beside it."""
-    base = chance.choice(list(PROFILES.values()))
+    base = chance.choice([*PROFILES.values(), *(each for each in PROFILES.values() if each.grounds)])
     settings = dict(chance.choice(({}, FEW_STEPS)))
     is_short = chance.random() < 0.5
     settings |= SHORT if is_short else {}
     settings |= {"thread_depth": 3} if base.grounds else {}
     settings |= _NARROW if base.grounds and chance.random() < 0.3 else {}
-    settings |= {"tokens_per_day": 100} if chance.random() < 0.1 else {}
+    settings |= {"tokens_per_day": 100} if chance.random() < (0.02 if base.grounds else 0.1) else {}
     return Profile(
         faults=base.faults,
         fault_rate=base.fault_rate * chance.choice((0.3, 1, 1, 2)),

@@ -25,11 +25,13 @@ _WEIGHTS = {
     "spawns": 6,
     "spawns afresh": 3,
     "tells a child": 4,
-    "closes": 2,
+    "closes": 3,
+    "closes with a report": 3,
+    "reports": 2,
     "unsubscribes": 2,
     "reads much": 5,
     "reads much and builds": 5,
-    "answers and goes on": 2,
+    "answers and goes on": 4,
 }
 Build = Callable[[Profile], System]
 
