@@ -35,6 +35,14 @@ def too_many(draft: Draft, limits: Limits) -> str | None:
     return None
 
 
+def takes_events_itself(draft: Draft, limits: Limits) -> bool:
+    """Whether events get no threads of their own here: for want of room, or because this one was made for an event.
+
+    Such a thread closes when nothing runs for it any more, and would not hear of threads below that end in silence.
+    """
+    return draft.row.birth.kind == "event" or too_many(draft, limits) is not None
+
+
 def spawned_child(draft: Draft, call: ToolCall, instructions: str, *, inherits: bool, now_ms: int) -> NewThread:
     """Return the child that the call at the draft's tail begins.
 

@@ -34,7 +34,7 @@ def fired(draft: Draft, message: Message, content: EventContent, now_ms: int, li
     if content.final:
         draft = draft.with_call(call, "ended")
     # One that has no thread of its own left to go to is told here: it is never dropped.
-    if content.associative or births.too_many(draft, limits) is not None:
+    if content.associative or births.takes_events_itself(draft, limits):
         return detach(draft, now_ms).append(event, now_ms)
     return draft.with_thread(births.event_child(draft, call, event, now_ms))
 
@@ -112,6 +112,6 @@ def go_to_their_own_threads(draft: Draft, messages: Sequence[Message], limits: L
     calls = [draft.call(message.content.call_id) for message in messages if isinstance(message.content, EventContent)]
     further = len(messages) - 1
     within = replace(limits, live_children=limits.live_children - further, open_threads=limits.open_threads - further)
-    return births.too_many(draft, within) is None and all(
+    return not births.takes_events_itself(draft, within) and all(
         call is not None and call.state == "subscribed" for call in calls
     )

@@ -77,7 +77,8 @@ def withhold(draft: Draft, code: str, run: Run) -> Commit:
     message that ended processes is withheld alone: what was committed before it got that far without dying.
     """
     alone = code == DIED and draft.entries
-    suspects = () if alone else tuple(entry.position for entry in _since_last_completion(draft.thread.entries))
+    newer = () if alone else _since_last_completion(draft.thread.entries)
+    suspects = tuple(entry.position for entry in newer if entry.position > draft.row.birth.inherited)
     entries = tuple(_withheld(entry, code) for entry in draft.entries)
     # A summary without what is asked of it would be none.
     again = _Again(None, None) if compaction.is_compaction(draft) else _again(draft, run)

@@ -1,5 +1,6 @@
 """How a thread may begin: what it sees of its parent, and the entries it begins with."""
 
+from runtime.identity import child_id
 from runtime.model.entries import AssistantText, Entry, Event, ToolCall, ToolResult, UserText
 from runtime.model.threads import NewThread
 from runtime.settings import Settings
@@ -43,8 +44,9 @@ def _check_seeds(new: NewThread, seen: tuple[Entry, ...], behind: tuple[Entry, .
             fits = call_id == unanswered
         case "spawned", [UserText()]:
             fits = not seen
-        case "event", [ToolCall(call_id=call_id), ToolResult(call_id=answered), Event()]:
-            fits = call_id == answered and unanswered is None
+        case "event", [ToolCall(call_id=call_id), ToolResult(call_id=answered), Event(cause=cause)]:
+            its_own = child_id(new.row.birth.parent_id or "", cause) == new.row.thread_id
+            fits = its_own and call_id == answered and unanswered is None
         case "compaction", [UserText()]:
             fits = bool(seen) and _is_answered(seen[-1], behind)
         case _:

@@ -7,7 +7,7 @@ from runtime.births import SPAWN_TOOL
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import Entry, ToolCall, ToolResult
 from runtime.model.messages import Message, MessageKey
-from runtime.model.threads import Birth, Commit, Compaction, GaveUp
+from runtime.model.threads import Birth, Commit, Compaction, GaveUp, Thread
 from runtime.settings import Settings
 from scripts.simulation.expectation import Circumstances, Expectation, Row
 from scripts.simulation.violation import require
@@ -75,6 +75,13 @@ class Conversation:
         self._write(commit)
         self._check_tail()
 
+    def check_inherited(self, thread: Thread) -> None:
+        """Check that the thread, as it was read, begins as it was born, save what a summary stands for."""
+        summarised = thread.row.summary.up_to if thread.row.summary else 0
+        seen = [(entry.position, entry.body) for entry in thread.entries if entry.position <= self.birth.inherited]
+        expected = [(entry.position, entry.body) for entry in self.prefix[summarised:]]
+        require(seen == expected, "what a child inherits never changes", f"{self.thread_id}: {seen}, not {expected}")
+
     def close_with_ancestor(self) -> None:
         """Close because an ancestor did, which must make every commit under way here lose."""
         self.closed = True
@@ -101,6 +108,8 @@ class Conversation:
         require(not strange, "only messages bring what a message brings", at)
         full = self._may_be_full(sum(new.row.counts for new in commit.created))
         require(not expected.inline or full, "an event that can have a thread of its own gets it", at)
+        begun = {new.row.thread_id for new in commit.created if new.row.birth.kind == "event"}
+        require(begun == expected.threads, "a thread for an event begins with the event", f"{at}: {begun}")
         changed = {call.call_id: call.state for call in commit.calls}
         for call_id, state in expected.states.items():
             now = changed.get(call_id, self.calls[call_id].state)
@@ -109,9 +118,9 @@ class Conversation:
             require(fits, "a call is in the state its row of the table says", f"{call_id}: {now}, not {state}")
 
     def _may_be_full(self, begun: int) -> bool:
-        """Whether a slice may have seen so many open children that, with those just begun, it could begin no other."""
-        deep = len(self.birth.lineage) >= self.settings.thread_depth
-        return deep or len(self.children) + begun >= self.settings.live_children
+        """Whether an event may find no room: too many children may have been open, or this is no place for any."""
+        below = self.birth.kind == "event" or len(self.birth.lineage) >= self.settings.thread_depth
+        return below or len(self.children) + begun >= self.settings.live_children
 
     def _check_state(self, call: Call) -> None:
         before = self.calls.get(call.call_id)

@@ -37,7 +37,7 @@ class Circumstances:
 class Expectation:
     """`rows` are the entries that messages must append, `states` what their calls must be in afterwards.
 
-    `inline` are events that would have had a thread of their own, had there been room for one.
+    `threads` begin with the commit, one for each event; `inline` are events that found no room for one.
     """
 
     calls: Mapping[str, Call]
@@ -45,6 +45,7 @@ class Expectation:
     states: dict[str, CallState] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     inline: list[str] = field(default_factory=list)
+    threads: set[str] = field(default_factory=set)
 
     @classmethod
     def of(
@@ -116,7 +117,9 @@ class Expectation:
         if self.states[content.call_id] == "pending":
             self.rows.append(("tool_result", content.call_id, None))
         self.states[content.call_id] = "ended" if content.final else "subscribed"
-        if not content.associative and child_id(self.found.thread_id, cause) in self.found.born:
+        thread_id = child_id(self.found.thread_id, cause)
+        if not content.associative and thread_id in self.found.born:
+            self.threads.add(thread_id)
             return
         if not content.associative:
             self.inline.append(cause)

@@ -1,10 +1,11 @@
 """Everything that became visible outside the processes, and the promises it must keep at every step."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from runtime.identity import wake_message_id
-from runtime.model.entries import AssistantText, ToolCall, UserText
+from runtime.model.choices import Choice
+from runtime.model.entries import AssistantText, Event, ToolCall, UserText
 from runtime.model.messages import EventContent, Message, MessageKey, TextContent
 from runtime.model.outputs import OUTPUTS_PER_ENTRY, Output
 from runtime.model.threads import Commit
@@ -22,8 +23,9 @@ _MANY = 50  # so many subscriptions, or children, no run comes to
 class Ledger:
     """What is said to be there is what was acknowledged, thread by thread; `conversations` are in order of birth."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, met: Counter[str]) -> None:
         self._settings = settings
+        self._met = met
         self.conversations: dict[str, Conversation] = {}
         self.messages: dict[Subject, Message] = {}  # by thread, in the order in which they were first accepted
         self.outputs: dict[str, Output] = {}
@@ -31,6 +33,7 @@ class Ledger:
         self.handed_over: set[str] = set()
         self.timers: dict[str, Timer] = {}
         self.stopped: set[str] = set()  # names of timers
+        self.choices: dict[str, Choice] = {}
         self.redriven: set[Subject] = set()
         self.receipts: set[Subject] = set()
         self._types: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
@@ -64,15 +67,29 @@ class Ledger:
         for new in commit.created:
             require(new.row.thread_id not in self.conversations, "a thread begins once", new.row.thread_id)
             self.conversations[new.row.thread_id] = born(new, conversation, self._settings)
+            self._met[f"{new.row.birth.kind}_began_at_depth_{len(new.row.birth.lineage)}"] += 1
             if new.row.birth.kind != "compaction":
                 conversation.children.append(new.row.thread_id)
         if conversation.closed:
+            self._met[f"{conversation.birth.kind}_closed"] += 1
             self._close_below(conversation)
+        self._count(commit)
+
+    def _count(self, commit: Commit) -> None:
+        """Count what is worth seeing met."""
+        sources = [entry.body.source for entry in commit.entries if isinstance(entry.body, Event)]
+        self._met.update(f"event_of_{source}" for source in sources)
+        self._met.update(f"call_{call.state}" for call in commit.calls)
+        if commit.row.compaction is not None and commit.row.compaction.failed_at is not None:
+            self._met["compaction_failed"] += 1
+        if commit.frozen_state is not None:
+            self._met["summary_in_use"] += 1
 
     def _close_below(self, conversation: Conversation) -> None:
         for child in self.conversations.values():
             below = conversation.thread_id in [part.thread_id for part in child.birth.lineage]
             if below and not child.closed:
+                self._met["closed_with_ancestor"] += 1
                 child.close_with_ancestor()
 
     def said(self, output: Output) -> None:
@@ -81,6 +98,8 @@ class Ledger:
         at = f"{output.thread_id}: {known.type} {known.fields}, then {output.type} {output.fields}"
         is_same = (known.type, known.seq, known.fields) == (output.type, output.seq, output.fields)
         require(is_same, "an output has one body", at)
+        if output.type == "user_choice_required":
+            require(output.fields["choice_id"] in self.choices, "a choice is kept before it is shown", at)
         if output.seq is None:
             if output.type == "error" and not output.fields["retrying"]:
                 self.errors.add((output.thread_id, output.fields["code"]))
@@ -95,6 +114,12 @@ class Ledger:
             is_said = isinstance(body, AssistantText) and body.text == output.fields["text"]
             require(is_said, "only what is stored is said", f"{output.thread_id} {position}: {output.fields}")
         self._types[(output.thread_id, position)].add(output.type)
+
+    def completed(self, thread_id: str, choice_id: str) -> None:
+        """Check that everybody has been told before the choice is kept as completed."""
+        known = [each for each in self.outputs.values() if each.type == "user_choice_complete"]
+        said = any(each.fields["choice_id"] == choice_id for each in known)
+        require(said, "that a choice is over is said before it is kept", f"{thread_id} {choice_id}")
 
     def receipted(self, thread_id: str, handled: Sequence[Message], performed: int) -> None:
         """Check that everything is out that this says is out."""

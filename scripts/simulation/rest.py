@@ -1,11 +1,12 @@
 """What must hold once nothing moves any more."""
 
-from runtime.model.entries import ToolResult, UserText
+from runtime.model.entries import Event, ToolResult, UserText
 from runtime.model.messages import TextContent, WakeContent
 from scripts.simulation.answers import POISON, REFUSED
 from scripts.simulation.conversation import Conversation
 from scripts.simulation.ledger import Ledger, causes
 from scripts.simulation.rest_of_threads import check_thread
+from scripts.simulation.rest_of_wishes import check_wishes
 from scripts.simulation.system import System
 from scripts.simulation.violation import require
 
@@ -30,6 +31,7 @@ def check_rest(system: System) -> None:
         _check_calls(system, conversation)
         _check_notices(system, conversation)
         check_thread(system, conversation)
+        check_wishes(system, conversation)
     _check_messages(system)
     if not system.profile.poisons and system.profile.faults.keys() <= _WITH_PATIENCE:
         require(
@@ -77,23 +79,28 @@ def _check_withheld(system: System, conversation: Conversation) -> None:
 
 
 def _check_calls(system: System, conversation: Conversation) -> None:
+    if conversation.closed:
+        return  # nobody waits for them any more
     for call in conversation.calls.values():
         at = f"{conversation.thread_id} {call.call_id} is {call.state}"
         require(call.due_ms is None or call.state != "pending", "every sleep ends", at)
         taken = system.tools.taken.get(call.call_id)
         if call.target.toolset is not None and call.state in ("pending", "detached"):
             require(taken is not None, "a call that runs was handed over", at)
-        if taken is not None and taken.answers and not conversation.closed:
+        if taken is not None and taken.answers:
             arrived = call.state in ("answered", "subscribed", "cancelled", "ended")
             require(arrived, "what a tool answers arrives", at)
 
 
 def _check_notices(system: System, conversation: Conversation) -> None:
-    told = {notice.body["tool_call_id"] for notice in system.tools.notices}
+    told = {notice.body.get("tool_call_id") for notice in system.tools.notices}
     for entry in conversation.entries:
-        if isinstance(entry.body, ToolResult) and entry.body.cancelled is not None:
+        if isinstance(entry.body, ToolResult | Event) and entry.body.cancelled is not None:
             call_id = entry.body.cancelled.call_id
             require(call_id in told, "the server of a cancelled call is told", f"{conversation.thread_id} {call_id}")
+    if conversation.closed and conversation.birth.kind != "compaction":
+        closed = {"thread_id": conversation.thread_id} in [notice.body for notice in system.tools.notices]
+        require(closed, "servers are told of threads that have closed", conversation.thread_id)
 
 
 def _check_messages(system: System) -> None:

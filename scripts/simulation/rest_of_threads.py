@@ -1,6 +1,7 @@
 """What must hold of a thread and its family once nothing moves any more."""
 
 from runtime.model.calls import RUNNING_STATES
+from runtime.model.entries import AssistantText, Reported, ToolResult, UserText
 from runtime.model.messages import BounceContent, MessageKey, ParentContent, ReportContent
 from runtime.model.threads import Wanted
 from scripts.simulation.conversation import Conversation
@@ -19,6 +20,8 @@ def check_thread(system: System, conversation: Conversation) -> None:
     _check_openness(system.ledger, conversation)
     _check_compaction(system.ledger, conversation)
     _check_words(system.ledger, conversation)
+    if conversation.birth.kind == "spawned" and not conversation.closed:
+        _check_has_reported(conversation)
 
 
 def _check_store(system: System, conversation: Conversation) -> None:
@@ -62,3 +65,20 @@ def _check_words(ledger: Ledger, conversation: Conversation) -> None:
         is_word = isinstance(message.content, ReportContent | ParentContent | BounceContent)
         if thread_id == conversation.thread_id and is_word and not conversation.closed:
             require(key in conversation.consumed, "what a thread is told by its family arrives", f"{thread_id} {key}")
+
+
+def _check_has_reported(conversation: Conversation) -> None:
+    """A child whose turn is over has said something since it last heard something; it was asked once, at most."""
+    if not isinstance(conversation.entries[-1].body, AssistantText):
+        return
+    bodies = [entry.body for entry in conversation.entries[1:]]
+    heard = max((index for index, body in enumerate(bodies) if getattr(body, "cause", None) is not None), default=-1)
+    since = bodies[heard + 1 :]
+    reported = any(
+        (isinstance(body, AssistantText) and body.reports)
+        or (isinstance(body, ToolResult) and isinstance(body.deed, Reported))
+        for body in since
+    )
+    asked = sum(isinstance(body, UserText) for body in since)
+    at = f"{conversation.thread_id}: {[body.kind for body in since]}"
+    require(reported and asked <= 1, "a child that falls silent has reported", at)

@@ -20,8 +20,9 @@ from runtime.adapters.memory.queues import MemoryInputQueue, MemoryQueues
 from runtime.adapters.memory.receipts import MemoryReceipts
 from runtime.adapters.memory.timers import MemoryTimers
 from runtime.batch import Workers, run_batch
-from runtime.identity import deduplication_id, digest
-from runtime.model.messages import Message, MessageKey, TextContent
+from runtime.identity import answer_message_id, deduplication_id, digest
+from runtime.model.choices import Choice
+from runtime.model.messages import ChoiceAnswerContent, Message, MessageKey, TextContent
 from runtime.ports import Clock, History, Key, Ports, Queues, RawRecord, Receipts
 from runtime.receive import ReceiverPorts
 from runtime.run import Environment
@@ -36,12 +37,12 @@ from scripts.simulation.profile import SERVER, Profile
 from scripts.simulation.tools import Tools
 from scripts.simulation.verdicts import Verdicts
 from scripts.simulation.violation import require
-from scripts.simulation.watched import WatchedHistory, WatchedQueues, WatchedReceipts, WatchedTimers
+from scripts.simulation.watched import WatchedChoices, WatchedHistory, WatchedQueues, WatchedReceipts, WatchedTimers
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_STEPPED = ("history", "receipts", "manifests", "queues", "timers", "payloads", "model", "servers")
+_STEPPED = ("history", "receipts", "manifests", "queues", "timers", "payloads", "model", "servers", "choices")
 
 
 class System:
@@ -60,12 +61,12 @@ class System:
         self.dead_letters = FifoQueue(self.clock)
         redrive = Redrive(self.dead_letters, profile.max_receives)
         self.inputs = FifoQueue(self.clock, visibility_s=self.settings.visibility_s, redrive=redrive)
-        self.ledger = Ledger(self.settings)
+        self.met: Counter[str] = Counter()  # what slices counted, how often errors came up, what there was in history
+        self.ledger = Ledger(self.settings, self.met)
         self.verdicts = Verdicts(self.settings.deaths_before_withholding)
         self.tools = Tools()
         self.answers = Answers()
         self.acting = ""
-        self.met: Counter[str] = Counter()  # what slices counted, and how often errors came up
         self.nonsense: set[str] = set()
         keyring = FixedKeyring(Key("k", b"simulated", 0))
         sending = MemoryQueues(self.inputs, FifoQueue(self.clock), keyring, self.clock)
@@ -75,7 +76,7 @@ class System:
         self.ports = Ports(
             history=WatchedHistory(history(), self.ledger),
             receipts=WatchedReceipts(kept, self.ledger, self.verdicts, lambda: self.acting),
-            choices=MemoryChoices(),
+            choices=WatchedChoices(MemoryChoices(), self.ledger),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=self.queues,
             timers=WatchedTimers(self.timers, self.ledger),
@@ -104,6 +105,16 @@ class System:
         content = TextContent(text, metadata)
         key = _identity(message_id or record_id)
         self.ledger.accepted(Message(thread_id, key, content, body_hash(content)))
+
+    def choose(self, choice: Choice, selected: int, number: int) -> None:
+        """Make a choice, as any front end does. `number` tells the message from an earlier one."""
+        content = ChoiceAnswerContent(choice.choice_id, selected)
+        fields = {"type": "user_choice_answer", "id": choice.choice_id, "selected": selected}
+        body = {"group_id": choice.thread_id, "content": fields}
+        name = digest("choice", choice.choice_id, selected, number)
+        self.inputs.send(Sending(choice.thread_id, name, canonical_json(body)))
+        key = MessageKey("user_choice_answer", answer_message_id(choice.choice_id))
+        self.ledger.accepted(Message(choice.thread_id, key, content, body_hash(content)))
 
     def send_nonsense(self, thread_id: str, number: int) -> None:
         """Send what nobody may send: a result that is not ours."""
