@@ -152,7 +152,7 @@ def _memory(view: ThreadView, now_ms: int, characters: int) -> Iterator[tuple[st
         text = words.cut(" ".join(view.summary.text.split()), characters)
         yield "summary", f"stands for everything up to {view.summary.ref.up_to}: {text}"
     if view.compaction is not None:
-        what = "failed" if view.compaction.failed else "at work"
+        what = "at work" if view.compaction.failed_at is None else "failed"
         since = words.duration(now_ms - view.compaction.since_ms)
         yield "compacts", f"{view.compaction.thread_id} {what} (for {since}), up to entry {view.compaction.up_to}"
     if view.gave_up is not None:

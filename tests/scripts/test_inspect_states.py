@@ -35,7 +35,7 @@ SLEEP = Call("c", "sleep", {}, "pending", CallTarget(None, None, "end"), 2, NOW_
             "gave up, model_unavailable: waits for a new message (for 1 min)",
         ),
         (stored(asked(), compaction=Compaction("s", 1, NOW_MS)), "waits for its summary (for 1 min)"),
-        (stored(asked(), compaction=Compaction("s", 1, NOW_MS, failed=True)), "asks the model (for 1 min)"),
+        (stored(asked(), compaction=Compaction("s", 1, NOW_MS, failed_at=5)), "asks the model (for 1 min)"),
         (stored(asked(), answered(), closed_by="thread-1"), "closed (for 1 min)"),
         (stored(asked(), called("c"), calls=[call_row("c")], closed_by="parent"), "closed together with parent"),
         (stored(), "idle"),
