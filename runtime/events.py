@@ -6,7 +6,7 @@ from dataclasses import replace
 from runtime import births, phrases
 from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
-from runtime.items import shown_text
+from runtime.items import shown
 from runtime.limits import Limits
 from runtime.model.calls import Call
 from runtime.model.entries import CancelledCall, Event, EventSource, TextItem, ToolResult
@@ -30,6 +30,7 @@ def fired(draft: Draft, message: Message, content: EventContent, now_ms: int, li
         cause=message.key.message_id,
         source="subscription",
         origin=content.origin,
+        whole=content.payload,
     )
     if content.final:
         draft = draft.with_call(call, "ended")
@@ -85,7 +86,7 @@ def told(
     if call is None:
         return draft.drop("word_about_unknown_call")
     source, text = _said(content)
-    items = (TextItem(shown_text(text, limits.item_chars)),)
+    items = (TextItem(shown(text, limits)),)
     event = Event(call.call_id, call.name, call.arguments, items, message.key.message_id, source)
     return detach(draft, now_ms).append(event, now_ms)
 

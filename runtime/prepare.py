@@ -7,7 +7,7 @@ from typing import assert_never
 from runtime import compaction, events, phrases
 from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
-from runtime.items import shown_bytes, shown_items, shown_text
+from runtime.items import shown, shown_items
 from runtime.limits import Limits
 from runtime.model.calls import ASKING_STATES, CallState
 from runtime.model.entries import Event, TextItem, ToolResult, UserText
@@ -44,17 +44,17 @@ def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Dra
         return draft.drop("unknown_thread")  # only somebody who speaks can begin a conversation
     match content:
         case TextContent():
-            return _text(draft, message, replace(content, text=_shown(content.text, limits)), now_ms)
+            return _text(draft, message, replace(content, text=_said(content.text, limits)), now_ms)
         case ResultContent():
-            shown = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
-            return _result(draft, message, shown, now_ms, limits)
+            kept = replace(content, items=shown_items(content.items, limits))
+            return _result(draft, message, kept, now_ms, limits)
         case UndeliveredContent():
             return _undelivered(draft, message, content, now_ms)
         case TimerContent():
             return _time_is_over(draft, message, content, now_ms)
         case EventContent():
-            shown_event = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
-            return events.fired(draft, message, shown_event, now_ms, limits)
+            kept_event = replace(content, items=shown_items(content.items, limits))
+            return events.fired(draft, message, kept_event, now_ms, limits)
         case ReportContent() | ParentContent() | BounceContent():
             return events.told(draft, message, content, now_ms, limits)
         case CompactionContent():
@@ -67,16 +67,12 @@ def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Dra
             assert_never(content)
 
 
-def _shown(text: str, limits: Limits) -> str:
-    if not text.strip():
-        return phrases.EMPTY_MESSAGE
-    shown = shown_text(text, limits.item_chars)
-    fitting = shown_bytes(shown, limits.message_bytes)
-    return shown if fitting == shown else f"{fitting}{phrases.cut_note(len(fitting), len(text))}"
+def _said(text: str, limits: Limits) -> str:
+    return shown(text, limits) if text.strip() else phrases.EMPTY_MESSAGE
 
 
 def _text(draft: Draft, message: Message, content: TextContent, now_ms: int) -> Draft:
-    spoken = detach(draft, now_ms).append(UserText(content.text, message.key.message_id), now_ms)
+    spoken = detach(draft, now_ms).append(UserText(content.text, message.key.message_id, content.payload), now_ms)
     person = _newest_asker(draft.row.person, content, message.sent_ms)
     return replace(spoken, row=replace(spoken.row, person=person))
 
@@ -108,6 +104,7 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int,
             origin=content.origin,
             display_as=content.display_as,
             deed=timer_stopped(call),
+            whole=content.payload,
         )
         return draft.append(result, now_ms).with_call(call, state_after)
     if call.state in ("detached", "failed"):
@@ -120,6 +117,7 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int,
             source="late_result",
             origin=content.origin,
             display_as=content.display_as,
+            whole=content.payload,
         )
         # Another call may be pending by now: an event must never land behind an unanswered call.
         return detach(draft, now_ms).append(event, now_ms).with_call(call, state_after)
