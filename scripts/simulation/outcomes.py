@@ -97,6 +97,8 @@ class Outcomes:
             self._system.verdicts.judge(process.name, call.arguments[0])
         if call.name == "receipts.mark" and how != "ok":
             self._system.verdicts.could_not_mark(process.name)
+        if call.name == "timers.stop" and how == "is away":
+            self._system.ledger.stopped.add(call.arguments[0])  # who has no more patience lets it go
 
     def _made(self, process: Process, call: Call) -> Answer:
         body = call.arguments[0].body if call.name == "servers.invoke" else {}

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runtime.model.toolsets import ToolServer
@@ -21,7 +21,7 @@ class Profile:
 
     `texts`: how often people speak; `turns`: completions that do more than say something; `events`: how often tools
     speak by themselves; `keys`: whether keys are asked for at a store that may be away. `grounds`: what may be done
-    besides speaking and calling tools.
+    besides speaking and calling tools. `result_timeout_s`: how long results are waited for; None, for ever.
     """
 
     faults: Mapping[Fault, int] = field(default_factory=dict)
@@ -39,9 +39,11 @@ class Profile:
     moves: int = 150
     keys: bool = False
     grounds: frozenset[Ground] = frozenset()
+    result_timeout_s: int | None = None
 
     def runtime_settings(self) -> Settings:
-        return Settings(tool_servers=(SERVER,), receiver_url=RECEIVER_URL, worker_threads=1).model_copy(
+        server = replace(SERVER, result_timeout_s=self.result_timeout_s)
+        return Settings(tool_servers=(server,), receiver_url=RECEIVER_URL, worker_threads=1).model_copy(
             update=dict(self.settings)
         )
 
@@ -153,4 +155,5 @@ def any_profile(chance: random.Random) -> Profile:
         moves=base.moves,
         keys=chance.random() < 0.2,
         grounds=base.grounds,
+        result_timeout_s=chance.choice((None, None, 1_000)),
     )

@@ -83,7 +83,8 @@ def _check_calls(system: System, conversation: Conversation) -> None:
         return  # nobody waits for them any more
     for call in conversation.calls.values():
         at = f"{conversation.thread_id} {call.call_id} is {call.state}"
-        require(call.due_ms is None or call.state != "pending", "every sleep ends", at)
+        is_over = conversation.closed or call.due_ms is None or call.state != "pending"
+        require(is_over, "every sleep ends", at)
         taken = system.tools.taken.get(call.call_id)
         if call.target.toolset is not None and call.state in ("pending", "detached"):
             require(taken is not None, "a call that runs was handed over", at)

@@ -33,7 +33,7 @@ from runtime.wire.text import canonical_json
 from scripts.simulation.answers import Answers
 from scripts.simulation.ledger import Ledger
 from scripts.simulation.process import Call, Process, Stepped
-from scripts.simulation.profile import SERVER, Profile
+from scripts.simulation.profile import Profile
 from scripts.simulation.tools import Tools
 from scripts.simulation.verdicts import Verdicts
 from scripts.simulation.violation import require
@@ -87,7 +87,7 @@ class System:
             clock=self.clock,
         )
         self.views = MemoryViews()
-        self._offers = Offers(Toolsets((SERVER,), self.settings.manifest_refetch_s))
+        self._offers = Offers(Toolsets(self.settings.tool_servers, self.settings.manifest_refetch_s))
 
     @property
     def receiver(self) -> ReceiverPorts:
