@@ -10,7 +10,7 @@ from dataclasses import replace
 from runtime import births, phrases
 from runtime.cut_off import cut_off
 from runtime.draft import Draft
-from runtime.items import shown_text
+from runtime.items import shown_text, stored_text
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Entry, ToolCall, Usage
 from runtime.model.messages import CompactionContent
@@ -89,7 +89,7 @@ def _state(draft: Draft) -> str:
         "running_tool_calls": [_described(call) for call in calls if call.state == "detached"],
         "open_children": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
     }
-    return json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False)
+    return stored_text(json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False))
 
 
 def _described(call: Call) -> dict[str, object]:
@@ -113,7 +113,7 @@ def written(draft: Draft) -> Draft:
     if text is None:
         return draft.closed()
     ref = SummaryRef(draft.thread_id, draft.row.birth.inherited)
-    return replace(draft.closed(), summary=Summary(ref, text))
+    return replace(draft.closed(), summary=Summary(ref, stored_text(text)))
 
 
 def _text_of_last_turn(draft: Draft) -> str | None:

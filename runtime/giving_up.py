@@ -19,6 +19,8 @@ from runtime.run import Run
 
 _BACK_OFF_FIRST_S = 5
 _BACK_OFF_LIMIT_S = 300
+# A transaction of DSQL takes 3,000 rows.
+_WITHHELD_AT_ONCE = 2_000
 DIED = "died"
 _TEXTS = {
     "model_refused": "The model provider refuses this input. It is kept, and no longer shown to the model.",
@@ -77,14 +79,21 @@ def withhold(draft: Draft, code: str, run: Run) -> Commit:
     message that ended processes is withheld alone: what was committed before it got that far without dying.
     """
     alone = code == DIED and draft.entries
-    newer = () if alone else _since_last_completion(draft.thread.entries)
-    suspects = tuple(entry.position for entry in newer if entry.position > draft.row.birth.inherited)
+    suspects = () if alone else _suspects(draft)
     entries = tuple(_withheld(entry, code) for entry in draft.entries)
     # A summary without what is asked of it would be none.
     again = _Again(None, None) if compaction.is_compaction(draft) else _again(draft, run)
     gave_up = _gave_up(draft, code, _TEXTS.get(code, _TEXTS["model_refused"]), again)
     plain = _committed(replace(draft, entries=entries), gave_up, run)
     return replace(plain, withheld=suspects, withheld_code=code)
+
+
+def _suspects(draft: Draft) -> tuple[int, ...]:
+    """Return the own positions of what may be refused, the newest; the rest, if there is any, at the next refusal."""
+    inherited = draft.row.birth.inherited
+    newer = _since_last_completion(draft.thread.entries)
+    shown = [entry.position for entry in newer if entry.withheld is None and entry.position > inherited]
+    return tuple(shown[:_WITHHELD_AT_ONCE])
 
 
 def stop(draft: Draft, code: str, run: Run) -> Commit:

@@ -1,4 +1,4 @@
-"""What a tool or a person sent, brought into the form in which it is stored and shown: bounded, and never empty."""
+"""What a tool, a person or the model said, brought into the form in which it is stored: bounded, and never empty."""
 
 import json
 from bisect import bisect_right
@@ -7,6 +7,8 @@ from runtime import phrases
 from runtime.limits import Limits
 from runtime.model.entries import ImageItem, Item, TextItem
 
+# What a text may take that has a row to itself: a value of DSQL may have 1 MiB, of which something else needs a little.
+ROW_TEXT_BYTES = 512 * 1024
 # What an item costs in its row beside its text: field names and punctuation; of an image, where it lies.
 _ITEM_BYTES = 40
 _IMAGE_BYTES = 300
@@ -14,7 +16,7 @@ _IMAGE_BYTES = 300
 
 def json_bytes(value: object) -> int:
     """Return what a JSON value takes in a row: UTF-8, in which a control character is written with six bytes."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
 def shown_text(text: str, limit_chars: int) -> str:
@@ -24,11 +26,16 @@ def shown_text(text: str, limit_chars: int) -> str:
     return text[:limit_chars] + phrases.cut_note(limit_chars, len(text))
 
 
+def stored_text(text: str, limit_bytes: int = ROW_TEXT_BYTES) -> str:
+    """Return the text, cut with a note to so many bytes of a row."""
+    fitting = _within(text, limit_bytes)
+    return text if fitting == text else f"{fitting}{phrases.cut_note(len(fitting), len(text))}"
+
+
 def shown(text: str, limits: Limits) -> str:
     """Return what history holds of one text: cut by its characters, and by the bytes that it takes in its row."""
-    in_characters = shown_text(text, limits.item_chars)
-    fitting = shown_bytes(in_characters, limits.message_bytes)
-    return fitting if fitting == in_characters else f"{fitting}{phrases.cut_note(len(fitting), len(text))}"
+    fitting = len(_within(text, limits.message_bytes))
+    return shown_text(text, min(limits.item_chars, fitting))
 
 
 def shown_items(items: tuple[Item, ...], limits: Limits) -> tuple[Item, ...]:
@@ -45,7 +52,7 @@ def shown_items(items: tuple[Item, ...], limits: Limits) -> tuple[Item, ...]:
             continue
         size_bytes = _stored_bytes(cut)
         if size_bytes > left_bytes:
-            fitting = shown_bytes(cut.text, left_bytes - _ITEM_BYTES) if isinstance(cut, TextItem) else ""
+            fitting = _within(cut.text, left_bytes - _ITEM_BYTES) if isinstance(cut, TextItem) else ""
             return (*kept, TextItem(f"{fitting}{phrases.left_out_note(len(items) - number)}"))
         left_bytes -= size_bytes
         kept.append(cut)
@@ -59,11 +66,11 @@ def are_shown_whole(items: tuple[Item, ...], limits: Limits) -> bool:
 
 
 def _stored_bytes(item: Item) -> int:
-    return _IMAGE_BYTES + len(item.data) if isinstance(item, ImageItem) else _ITEM_BYTES + json_bytes(item.text) - 2
+    return _IMAGE_BYTES + len(item.data) if isinstance(item, ImageItem) else _ITEM_BYTES + json_bytes(item.text)
 
 
-def shown_bytes(text: str, limit_bytes: int) -> str:
-    """Return as much of the text as fits into so many bytes of a row."""
+def _within(text: str, limit_bytes: int) -> str:
+    """Return as much of the text as fits into so many bytes of a row, without its quotes."""
     quoted_bytes = limit_bytes + 2
     if json_bytes(text) <= quoted_bytes:
         return text

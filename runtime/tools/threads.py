@@ -6,7 +6,7 @@ from runtime.model.entries import Closed, JsonObject, Reported, Spawned, ToldChi
 from runtime.model.turns import ToolSpec
 from runtime.tools.offer import Answer, Asked, Builtin
 
-# A message of ours has to fit the queue: what a thread says to another is cut to this.
+# What a thread says to another is cut to this: it has to fit a message of ours, and a row beside what it is said with.
 _SAID_CHARS = 50_000
 
 
