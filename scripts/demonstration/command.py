@@ -18,6 +18,8 @@ from scripts.demonstration.choices import TITLE as CHOICES_TITLE
 from scripts.demonstration.choices import run_choices
 from scripts.demonstration.crash import TITLE as CRASH_TITLE
 from scripts.demonstration.crash import run_crash
+from scripts.demonstration.events import TITLE as EVENTS_TITLE
+from scripts.demonstration.events import run_events
 from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
 from scripts.demonstration.outage import run_outage
 from scripts.demonstration.poison import TITLE as POISON_TITLE
@@ -41,6 +43,7 @@ from scripts.offline_stack.supervisor import StackError
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
     "threads": (THREADS_TITLE, run_threads),
+    "events": (EVENTS_TITLE, run_events),
     "choices": (CHOICES_TITLE, run_choices),
     "crash": (CRASH_TITLE, run_crash),
     "outage": (OUTAGE_TITLE, run_outage),
