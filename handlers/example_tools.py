@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from handlers.rap_tools import Call, ToolServer
 
 LONGEST_S = 240  # the function's own time limit is 300 s
-MOST_EVENTS = 100
+MOST_EVENTS = 500
 HUGE_CHARS = 3_000_000
 SIGNED_IN = "The user is signed in."
 
@@ -61,12 +61,14 @@ def watch(
     events: Annotated[int, "How many events."],
     interval_s: Annotated[float, "Seconds before each of them."],
     associative: Annotated[bool, "Whether they are told to you, or to a thread each."] = False,
+    confirmed_after: Annotated[int, "How many of them come before it is confirmed that they will."] = 0,
 ) -> str | None:
     """Watch the clock: so many events, one after each interval, then a last one that says it is over."""
-    if not (1 <= events <= MOST_EVENTS and 0 <= events * interval_s <= LONGEST_S):
-        return f"Error: give 1 to {MOST_EVENTS} events, in {LONGEST_S} s at most."
-    call.subscribe(f"Watching: {events} events will follow, one each {interval_s:g} s.")
+    if not (1 <= events <= MOST_EVENTS and 0 <= events * interval_s <= LONGEST_S and 0 <= confirmed_after < events):
+        return f"Error: give 1 to {MOST_EVENTS} events, in {LONGEST_S} s at most, and confirm before the last."
     for number in range(1, events + 1):
+        if number > confirmed_after and not call.subscribed:
+            call.subscribe(f"Watching: {events} events, one each {interval_s:g} s.")
         if not call.wait(interval_s):
             return None
         call.fire(f"Tick {number} of {events}.", associative=associative)

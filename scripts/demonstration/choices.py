@@ -4,7 +4,7 @@ The answers go out by the code of `scripts/chat` and of `scripts/enqueue`.
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -13,15 +13,14 @@ from scripts.commands import enqueue
 from scripts.commands.choosing import OpenChoices
 from scripts.commands.messages import ChoiceAnswer
 from scripts.commands.outputs import Output
-from scripts.commands.rendering import render
-from scripts.commands.target import Target, offline_target
+from scripts.commands.target import offline_target
 from scripts.demonstration.choices_verdicts import Asked, judge_choices
+from scripts.demonstration.configured import tool_server_at
 from scripts.demonstration.evidence import read_invocations
 from scripts.demonstration.kept import read_counted, read_kept
-from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id
-from scripts.demonstration.scripting import calls, in_plain_words, says, scripted
+from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
+from scripts.demonstration.scripting import calls, says, scripted
 from scripts.demonstration.talks import left_behind
-from scripts.demonstration.tool_server import known_as
 from scripts.demonstration.verdicts import Verdict
 from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.account import wait_until_handled
@@ -43,24 +42,17 @@ Talks = Mapping[str, Conversation]
 def run_choices(stack: OfflineStack, console: Console) -> Verdict:
     """Play one conversation after the other, last that whose tool server says that it is elsewhere, and judge."""
     target, began_at = offline_target(stack), stack.now()
-    talks = {name: _conversation(stack, target, console) for name in (*NAMES, STRANGER)}
+    talks = {name: shown_conversation(stack, target, console, new_thread_id("choices")) for name in (*NAMES, STRANGER)}
     try:
         _play(talks)
         wait_until_handled(stack, target, PATIENCE_S)
-        with known_as(stack, stack.endpoint.replace("127.0.0.1", "localhost")):
+        with tool_server_at(stack, stack.endpoint.replace("127.0.0.1", "localhost")):
             _play_stranger(talks[STRANGER])
             wait_until_handled(stack, target, PATIENCE_S)
     except ScenarioError as error:
         console.print(Text(f"error: {error}", style="red"))
     slices = read_invocations(stack.invocation_log_path, {stack.outputs["SliceFunctionName"]: "slice"}, began_at)
     return judge_choices({name: _left(stack, talk) for name, talk in talks.items()}, len(slices))
-
-
-def _conversation(stack: OfflineStack, target: Target, console: Console) -> Conversation:
-    show: Callable[[Text], None] = console.print
-    return Conversation(
-        target, new_thread_id("choices"), lambda each: show(render(in_plain_words(each))), show, stack.now
-    )
 
 
 def _play(talks: Talks) -> None:

@@ -14,7 +14,7 @@ from scripts.commands.files import writable_file
 from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
-from scripts.demonstration import choices, compaction, crash, outage, poison, sleep, threads
+from scripts.demonstration import choices, compaction, crash, events, outage, poison, sleep, threads
 from scripts.demonstration.scenarios import (
     SCENARIOS,
     Conversation,
@@ -32,6 +32,7 @@ from scripts.offline_stack.supervisor import StackError
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
     "threads": (threads.TITLE, threads.run_threads),
+    "events": (events.TITLE, events.run_events),
     "choices": (choices.TITLE, choices.run_choices),
     "sleep": (sleep.TITLE, sleep.run_sleep),
     "compaction": (compaction.TITLE, compaction.run_compaction),

@@ -5,11 +5,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from rich.console import Console
 from rich.text import Text
 
 from scripts.commands.messages import JsonObject, Sent, TextMessage, UserMessage, send
 from scripts.commands.outputs import Output, OutputReader
-from scripts.commands.rendering import render_user
+from scripts.commands.rendering import render, render_user
 from scripts.commands.target import Target
 from scripts.demonstration.evidence import (
     FUNCTION_OUTPUTS,
@@ -20,6 +21,7 @@ from scripts.demonstration.evidence import (
     read_invocations,
     read_requests,
 )
+from scripts.demonstration.scripting import in_plain_words
 from scripts.demonstration.verdicts import Verdict, judge_basic, judge_interrupt
 from scripts.offline_stack.model_endpoint.script import without_scripts
 from scripts.offline_stack.stack import OfflineStack
@@ -127,6 +129,12 @@ SCENARIOS: Mapping[str, Scenario] = {
         lambda evidence: judge_interrupt(evidence, INTERRUPT_BUILD_S),
     ),
 }
+
+
+def shown_conversation(stack: OfflineStack, target: Target, console: Console, thread_id: str) -> Conversation:
+    """A conversation whose words and outputs are shown as they come, without scripts."""
+    show: Callable[[Text], None] = console.print
+    return Conversation(target, thread_id, lambda each: show(render(in_plain_words(each))), show, stack.now)
 
 
 def new_thread_id(scenario: str) -> str:

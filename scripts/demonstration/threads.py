@@ -4,11 +4,16 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from scripts.commands.messages import JsonValue
-from scripts.commands.rendering import render
 from scripts.commands.target import offline_target
 from scripts.demonstration.evidence import Evidence
 from scripts.demonstration.families import Family, read_family
-from scripts.demonstration.scenarios import Conversation, ScenarioError, collect_evidence, new_thread_id
+from scripts.demonstration.scenarios import (
+    Conversation,
+    ScenarioError,
+    collect_evidence,
+    new_thread_id,
+    shown_conversation,
+)
 from scripts.demonstration.scripting import calls, closes, in_plain_words, late, reports, says, scripted, spawns
 from scripts.demonstration.threads_verdicts import CLOSING, LEAVING, LISTENING, METADATA, Tree, judge_threads
 from scripts.demonstration.timeline import draw
@@ -27,13 +32,7 @@ PATIENCE_S = 60.0
 
 def run_threads(stack: OfflineStack, console: Console) -> Verdict:
     """Play it, show it, and judge. What did not come is judged, too."""
-    conversation = Conversation(
-        offline_target(stack),
-        new_thread_id("threads"),
-        on_output=lambda output: console.print(render(in_plain_words(output)), overflow="ellipsis", no_wrap=True),
-        on_word=console.print,
-        now=stack.now,
-    )
+    conversation = shown_conversation(stack, offline_target(stack), console, new_thread_id("threads"))
     try:
         _play(conversation)
     except ScenarioError as error:

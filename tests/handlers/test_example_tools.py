@@ -36,11 +36,18 @@ def test_watch_confirms_fires_so_often_and_ends(server: ToolClient, inbox: Inbox
         assert event["associative"] is given.get("associative", False)
 
 
-@pytest.mark.parametrize("given", [{"events": 0, "interval_s": 1}, {"events": 101, "interval_s": 0}])
+def test_watch_may_be_confirmed_after_its_first_events(server: ToolClient, inbox: Inbox) -> None:
+    server.post("/call", inbox.invocation("watch", {"events": 2, "interval_s": 0.01, "confirmed_after": 1}))
+
+    types = [inbox.next().body["type"] for _ in range(4)]
+    assert types == ["subscription_event", "tool_result", "subscription_event", "subscription_event"]
+
+
+@pytest.mark.parametrize("given", [{"events": 0, "interval_s": 1}, {"events": 501, "interval_s": 0}])
 def test_watch_refuses_what_would_not_end_in_time(server: ToolClient, inbox: Inbox, given: dict[str, float]) -> None:
     server.post("/call", inbox.invocation("watch", given))
 
-    assert inbox.next().body["text"].startswith("Error: give 1 to 100 events")
+    assert inbox.next().body["text"].startswith("Error: give 1 to 500 events")
 
 
 def test_a_watch_that_is_cancelled_fires_nothing_more(server: ToolClient, inbox: Inbox) -> None:

@@ -17,7 +17,7 @@ BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=
     [
         (None, BRIEF),
         ("basic", ("basic",)),
-        ("all", (*BRIEF, "threads", "choices", "sleep", "compaction", "crash", "outage", "poison")),
+        ("all", (*BRIEF, "threads", "events", "choices", "sleep", "compaction", "crash", "outage", "poison")),
     ],
 )
 def test_the_scenarios_are_the_short_ones_unless_others_are_asked_for(choice: str | None, names: tuple[str]) -> None:
