@@ -32,6 +32,7 @@ def born(new: NewThread, parent: Conversation, settings: Settings) -> Conversati
         version=1,
         entries=list(new.entries),
         calls={call.call_id: call for call in new.calls},
+        summary=row.summary,
     )
 
 

@@ -7,7 +7,7 @@ from runtime.births import SPAWN_TOOL
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import Entry, ToolCall, ToolResult
 from runtime.model.messages import Message, MessageKey
-from runtime.model.threads import Birth, Commit, Compaction, GaveUp, Thread
+from runtime.model.threads import Birth, Commit, Compaction, GaveUp, Summary, SummaryRef, Thread
 from runtime.settings import Settings
 from scripts.simulation.expectation import Circumstances, Expectation, Row
 from scripts.simulation.violation import require
@@ -28,6 +28,8 @@ _KEPT_THOUGH_ANSWERED = (SPAWN_TOOL, "send_message_to_child")  # what is said ab
 class Conversation:
     """`entries` are its own, behind the `prefix` that it was born with; `children` are all that ever began here.
 
+    `summary` is in use here; `written` is the one that this thread, a compaction, has made.
+
     `consumed` holds, for each message, the version and the head of the commit that consumed it.
     """
 
@@ -43,6 +45,8 @@ class Conversation:
     children: list[str] = field(default_factory=list)
     closed: bool = False
     compaction: Compaction | None = None
+    summary: SummaryRef | None = None
+    written: Summary | None = None
 
     @property
     def head(self) -> int:
@@ -154,6 +158,7 @@ class Conversation:
             self.entries.append(entry)
         self.calls |= {call.call_id: call for call in commit.calls}
         self.version, self.closed, self.compaction = commit.row.version, commit.row.closed, commit.row.compaction
+        self.summary, self.written = commit.row.summary, commit.summary or self.written
         self.consumed |= dict.fromkeys(commit.consumed, (self.version, self.head))
         if commit.row.gave_up is not None:
             self.gave_up[self.version] = commit.row.gave_up

@@ -63,6 +63,7 @@ class Ledger:
         subjects = [(conversation.thread_id, key) for key in commit.consumed]
         strange = [key for key in subjects if key not in self.messages]
         require(not strange, "only what was sent is consumed, under its own name", f"{strange}")
+        self._check_summary(conversation, commit)
         conversation.add(commit, [self.messages[subject] for subject in subjects])
         for new in commit.created:
             require(new.row.thread_id not in self.conversations, "a thread begins once", new.row.thread_id)
@@ -84,6 +85,15 @@ class Ledger:
             self._met["compaction_failed"] += 1
         if commit.frozen_state is not None:
             self._met["summary_in_use"] += 1
+
+    def _check_summary(self, conversation: Conversation, commit: Commit) -> None:
+        """Check that what a compaction has written comes into use when its end is heard of, and only then."""
+        mark, before = conversation.compaction, conversation.summary
+        ended = mark and MessageKey("compaction_complete", f"compacted:{mark.thread_id}") in commit.consumed
+        written = self.conversations[mark.thread_id].written if mark and ended else None
+        expected = written.ref if written else before
+        at = f"{conversation.thread_id}: {commit.row.summary}, not {expected}"
+        require(commit.row.summary == expected, "a summary comes into use once it is written", at)
 
     def _close_below(self, conversation: Conversation) -> None:
         for child in self.conversations.values():

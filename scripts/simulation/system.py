@@ -23,7 +23,7 @@ from runtime.batch import Workers, run_batch
 from runtime.identity import answer_message_id, deduplication_id, digest
 from runtime.model.choices import Choice
 from runtime.model.messages import ChoiceAnswerContent, Message, MessageKey, TextContent
-from runtime.ports import Clock, History, Key, Ports, Queues, RawRecord, Receipts
+from runtime.ports import Choices, Clock, History, Key, Ports, Queues, RawRecord, Receipts
 from runtime.receive import ReceiverPorts
 from runtime.run import Environment
 from runtime.tools.offers import Offers
@@ -46,7 +46,7 @@ _STEPPED = ("history", "receipts", "manifests", "queues", "timers", "payloads", 
 
 
 class System:
-    """`history`, `receipts` and `timers` may be given, to see what becomes of others than those in memory."""
+    """Some ports may be given, to see what becomes of others than those in memory."""
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class System:
         history: Callable[[], History] = MemoryHistory,
         receipts: Callable[[Clock, int], Receipts] = MemoryReceipts,
         timers: Callable[[Clock, Queues], MemoryTimers] = MemoryTimers,
+        choices: Callable[[], Choices] = MemoryChoices,
     ) -> None:
         self.profile = profile
         self.settings = profile.runtime_settings()
@@ -76,7 +77,7 @@ class System:
         self.ports = Ports(
             history=WatchedHistory(history(), self.ledger),
             receipts=WatchedReceipts(kept, self.ledger, self.verdicts, lambda: self.acting),
-            choices=WatchedChoices(MemoryChoices(), self.ledger),
+            choices=WatchedChoices(choices(), self.ledger),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=self.queues,
             timers=WatchedTimers(self.timers, self.ledger),
