@@ -17,6 +17,8 @@ from runtime.model.threads import Birth, Inherited, NewThread, Person, ThreadKin
 
 SPAWN_TOOL = "spawn_thread"
 _TASK_CHARS = 300
+# A message of ours has to fit the queue: what a thread says to another is cut to this.
+SAID_CHARS = 50_000
 
 
 def stack_of(row: ThreadRow) -> list[str]:
