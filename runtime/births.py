@@ -17,6 +17,8 @@ from runtime.model.threads import Birth, Inherited, NewThread, Person, ThreadKin
 
 SPAWN_TOOL = "spawn_thread"
 _TASK_CHARS = 300
+# What a thread says to another is cut to this: it has to fit a message of ours, and a row beside what it is said with.
+SAID_CHARS = 50_000
 
 
 def stack_of(row: ThreadRow) -> list[str]:

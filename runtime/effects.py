@@ -154,7 +154,9 @@ def _effects_of(thread: Thread, entry: Entry) -> Iterator[Effect]:
         case ToolResult(cancelled=cancelled) | Event(cancelled=cancelled) if cancelled is not None:
             yield TellCancelled(entry.position, cancelled)
         case AssistantText(reports=True):
-            yield SendInputs(entry.position, (own_messages.report(thread.row, entry.position, body.text),))
+            yield SendInputs(
+                entry.position, (own_messages.report(thread.row, entry.position, body.report or body.text),)
+            )
         case AssistantText(closes=True):
             yield TellClosed(entry.position)
         case _:

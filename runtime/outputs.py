@@ -57,7 +57,7 @@ def _outputs_of_text(row: ThreadRow, entry: Entry, body: AssistantText) -> Itera
         text = body.text[index : index + _TEXT_CHARS]
         yield _output(row, entry, "text", {"text": text}, min(index // _TEXT_CHARS, _REPORT - 1))
     if body.reports:
-        yield _report(row, entry, body.text)
+        yield _report(row, entry, body.report or body.text)
     if body.closes:
         yield _closed(row, entry)
     if body.finish is not None:

@@ -136,13 +136,15 @@ class UserText:
 class AssistantText:
     """Empty text is a turn without words; it is shown to the model as `(no reply)`.
 
-    `reports`: the text goes to the parent as well. `closes`: with it, the thread closed.
+    `reports`: the text goes to the parent as well; `report` is what goes there, where the turn said more than this
+    text. `closes`: with it, the thread closed.
     """
 
     text: str
     finish: Finish | None = None
     reports: bool = False
     closes: bool = False
+    report: str = ""
     kind: Literal["assistant"] = "assistant"
 
 
