@@ -23,6 +23,10 @@ from scripts.inspection.words import counted
 
 ENTRIES, THREADS, WAITS = 200, 200, 100
 CHARACTERS = 200
+_RIGHTS = (
+    "On AWS it works under your own IAM identity, which needs cloudformation:DescribeStacks, dsql:DbConnectAdmin (with "
+    "--database-user another than admin: dsql:DbConnect), dynamodb:Query and BatchGetItem, and sqs:GetQueueAttributes."
+)
 
 
 class UnknownThread(Exception):
@@ -109,6 +113,7 @@ def parser() -> argparse.ArgumentParser:
     asked = argparse.ArgumentParser(
         prog="scripts/inspect",
         description="See what threads of a deployment have done and what they wait for. Reads only; shows contents.",
+        epilog=_RIGHTS,
     )
     shown = asked.add_subparsers(dest="what", required=True, metavar="thread|tree|pending")
     thread = shown.add_parser("thread", help="one thread: its timeline, calls, commits, tokens")
@@ -119,7 +124,9 @@ def parser() -> argparse.ArgumentParser:
     pending = shown.add_parser("pending", help="who waits for what in the whole deployment, the oldest first")
     for each, limit, what in ((thread, ENTRIES, "entries"), (tree, THREADS, "threads"), (pending, WAITS, "waits")):
         each.add_argument("--limit", type=_count, default=limit, metavar="N", help=f"at most N {what} ({limit})")
-        each.add_argument("--chars", type=_count, default=CHARACTERS, metavar="N", help="at most N of each text (200)")
+        each.add_argument(
+            "--chars", type=_count, default=CHARACTERS, metavar="N", help="at most N characters of each text (200)"
+        )
         each.add_argument("--json", action="store_true", help="as JSON, with whole texts")
         add_target_options(each)
         add_database_options(each)

@@ -52,7 +52,7 @@ class StoredThread:
 
 @dataclass(frozen=True, slots=True)
 class AskingThread:
-    """An open thread that nobody has answered: its last entry asks the model, or it gave up."""
+    """An open thread that nobody has answered: its last entry asks the model, which it may have given up."""
 
     row: ThreadRow
     kind: str
@@ -101,7 +101,7 @@ class Reader:
         return [CallOf(thread_id, read_call(tuple(columns))) for thread_id, *columns in found.rows]
 
     def asking_threads(self, limit: int) -> list[AskingThread]:
-        """Return open threads whose last entry asks the model, or that gave up, the oldest first."""
+        """Return open threads whose last entry asks the model, also those that gave up on it, the oldest first."""
         (found,) = self._connection.read([Statement(self._texts.asking_threads, (limit,))])
         return [
             AskingThread(_thread_row(tuple(columns)), kind, created_ms) for *columns, kind, created_ms in found.rows

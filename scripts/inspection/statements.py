@@ -78,8 +78,7 @@ class Statements:
     asking_threads: str = """
         SELECT {thread}, entries.kind, entries.created_ms FROM {schema}.threads
         JOIN {schema}.entries ON entries.thread_id = threads.thread_id AND entries.position = threads.head
-        WHERE is_open IS DISTINCT FROM false
-            AND (gave_up IS NOT NULL OR entries.kind IN ('user', 'tool_result', 'event'))
+        WHERE is_open IS DISTINCT FROM false AND entries.kind IN ('user', 'tool_result', 'event')
         ORDER BY entries.created_ms, threads.thread_id LIMIT %s
     """
 

@@ -30,7 +30,7 @@ def state_of(thread: StoredThread) -> State:
         return State("closed", "itself" if by_itself else thread.closed_by or "", since_ms if by_itself else None)
     if tail is None:
         return State("idle")
-    if row.gave_up is not None:
+    if row.gave_up is not None and tail.asks:
         return State("gave_up", row.gave_up.code, since_ms, row.gave_up.wake_due_ms)
     return _of_tail(row, tail, thread.calls)
 

@@ -34,6 +34,7 @@ SLEEP = Call("c", "sleep", {}, "pending", CallTarget(None, None, "end"), 2, NOW_
             stored(asked(), gave_up=replace(TOLD, wake_due_ms=None)),
             "gave up, model_unavailable: waits for a new message (for 1 min)",
         ),
+        (stored(asked(), answered(), gave_up=replace(TOLD, wake_due_ms=None)), "idle (for 1 min)"),
         (stored(asked(), compaction=Compaction("s", 1, NOW_MS)), "waits for its summary (for 1 min)"),
         (stored(asked(), compaction=Compaction("s", 1, NOW_MS, failed_at=5)), "asks the model (for 1 min)"),
         (stored(asked(), answered(), closed_by="thread-1"), "closed (for 1 min)"),
