@@ -12,6 +12,7 @@ from runtime.model.entries import (
     Deed,
     Entry,
     Event,
+    ImageItem,
     Item,
     Reasoning,
     Reported,
@@ -138,8 +139,13 @@ def _deed(deed: Deed) -> str:
 
 
 def shown_items(items: tuple[Item, ...]) -> str:
-    """Return the texts of the items; an image is only named."""
-    return "\n".join(item.text if isinstance(item, TextItem) else f"({item.media_type} image)" for item in items)
+    """Return the texts of the items; an image is only named, with its place in the bucket if it is kept there."""
+    return "\n".join(item.text if isinstance(item, TextItem) else _named(item) for item in items)
+
+
+def _named(image: ImageItem) -> str:
+    kept = image.payload
+    return f"({image.media_type} image{f' of {kept.size_bytes:,} bytes, kept as {kept.key}' if kept else ''})"
 
 
 def as_json(value: object) -> str:
