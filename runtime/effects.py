@@ -35,7 +35,7 @@ from runtime.model.messages import (
 )
 from runtime.model.outputs import Output
 from runtime.model.threads import SummaryRef, Thread, ThreadRow
-from runtime.outputs import error_output, output_of_message, outputs_of
+from runtime.outputs import choice_output, error_output, output_of_message, outputs_of
 from runtime.ports import Timer
 
 _HANDED_OVER_STATES: frozenset[CallState] = frozenset({"pending", "detached"})
@@ -260,10 +260,4 @@ def _choice_offered(thread: Thread, message: Message, content: ChoiceContent) ->
         default=content.default,
         response_url=content.response_url,
     )
-    fields = {
-        "choice_id": choice.choice_id,
-        "prompt": choice.prompt,
-        "choices": list(choice.choices),
-        "default": choice.default,
-    }
-    return OfferChoice(0, choice, output_of_message(row, message.key.message_id, "user_choice_required", fields))
+    return OfferChoice(0, choice, choice_output(row, message.key.message_id, choice))
