@@ -215,6 +215,8 @@ def _effects_of_giving_up(row: ThreadRow) -> Iterator[Effect]:
         yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
         if row.closed:
             yield TellClosed(0)
+    if gave_up.wake_due_ms is None and row.birth.kind == "spawned":
+        yield SendInputs(0, (own_messages.word_of_stopping(row, gave_up.text),))
     if gave_up.wake_due_ms is not None:
         wake = own_messages.wake_message(row.thread_id, row.version, gave_up.attempt or 0)
         yield StartTimer(0, Timer(timer_name(row.thread_id, wake.key.message_id), wake, gave_up.wake_due_ms))
