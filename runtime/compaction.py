@@ -17,6 +17,7 @@ from runtime.model.messages import CompactionContent
 from runtime.model.threads import Compaction, Summary, SummaryRef
 from runtime.model.turns import FILTERED
 from runtime.settings import Settings
+from runtime.steps import STEPS, steps_since_input
 
 _CALLS_REFUSED = 2
 _NOTES = (phrases.CUT_OFF, phrases.STOPPED_EARLY)
@@ -74,10 +75,10 @@ def ended(draft: Draft, content: CompactionContent) -> Draft:
     if summary is None:
         return replace(draft, row=replace(draft.row, compaction=replace(mark, failed_at=draft.head)))
     row = replace(draft.row, compaction=None, summary=summary.ref)
-    return replace(draft, row=row, frozen_state=_state(draft))
+    return replace(draft, row=row, frozen_state=_state(draft, mark.up_to))
 
 
-def _state(draft: Draft) -> str:
+def _state(draft: Draft, up_to: int) -> str:
     """Return what is going on now. It is frozen into the summary: later changes show in later entries."""
     calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
     state = {
@@ -88,6 +89,7 @@ def _state(draft: Draft) -> str:
         "live_subscriptions": [_described(call) for call in calls if call.state == "subscribed"],
         "running_tool_calls": [_described(call) for call in calls if call.state == "detached"],
         "open_children": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
+        STEPS: steps_since_input(draft, up_to),
     }
     return stored_text(json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False))
 

@@ -35,7 +35,7 @@ from runtime.model.messages import (
 )
 from runtime.model.outputs import Output
 from runtime.model.threads import SummaryRef, Thread, ThreadRow
-from runtime.outputs import error_output, output_of_message, outputs_of
+from runtime.outputs import choice_output, error_output, output_of_message, outputs_of
 from runtime.ports import Timer
 
 _HANDED_OVER_STATES: frozenset[CallState] = frozenset({"pending", "detached"})
@@ -215,6 +215,8 @@ def _effects_of_giving_up(row: ThreadRow) -> Iterator[Effect]:
         yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
         if row.closed:
             yield TellClosed(0)
+    if gave_up.wake_due_ms is None and row.birth.kind == "spawned":
+        yield SendInputs(0, (own_messages.word_of_stopping(row, gave_up.text),))
     if gave_up.wake_due_ms is not None:
         wake = own_messages.wake_message(row.thread_id, row.version, gave_up.attempt or 0)
         yield StartTimer(0, Timer(timer_name(row.thread_id, wake.key.message_id), wake, gave_up.wake_due_ms))
@@ -260,10 +262,4 @@ def _choice_offered(thread: Thread, message: Message, content: ChoiceContent) ->
         default=content.default,
         response_url=content.response_url,
     )
-    fields = {
-        "choice_id": choice.choice_id,
-        "prompt": choice.prompt,
-        "choices": list(choice.choices),
-        "default": choice.default,
-    }
-    return OfferChoice(0, choice, output_of_message(row, message.key.message_id, "user_choice_required", fields))
+    return OfferChoice(0, choice, choice_output(row, message.key.message_id, choice))

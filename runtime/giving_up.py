@@ -16,6 +16,7 @@ from runtime.model.entries import AssistantText, Entry, Event, Reasoning, ToolCa
 from runtime.model.messages import WakeContent
 from runtime.model.threads import Commit, GaveUp, TokensOfDay
 from runtime.run import Run
+from runtime.steps import steps_since_input
 
 _BACK_OFF_FIRST_S = 5
 _BACK_OFF_LIMIT_S = 300
@@ -145,7 +146,7 @@ def budget_used_up(draft: Draft, run: Run) -> str | None:
     """Return the code of the budget that forbids another completion, or None."""
     if _tokens_of(utc_day(run.ports.clock.now_ms()), draft) >= run.settings.tokens_per_day:
         return "tokens_of_day_used"
-    if _completions_since_input(draft) >= run.settings.completions_per_input:
+    if steps_since_input(draft) >= run.settings.completions_per_input:
         return "too_many_completions"
     return None
 
@@ -154,13 +155,3 @@ def _tokens_of(day: str, draft: Draft) -> int:
     """Return what the whole tree has used on this day. A root counts its own in its row, everybody else elsewhere."""
     own = draft.row.tokens if draft.row.birth.kind == "root" else TokensOfDay()
     return sum(tokens.used for tokens in (own, draft.thread.family.tokens) if tokens.day == day)
-
-
-def _completions_since_input(draft: Draft) -> int:
-    """Count completions since a message last entered history; only answers of the runtime's own have no cause."""
-    turns = set()
-    for entry in reversed(draft.own_entries()):
-        if getattr(entry.body, "cause", None) is not None:
-            break
-        turns.add(entry.turn)
-    return len(turns)

@@ -51,6 +51,12 @@ def report(row: ThreadRow, position: int, text: str) -> Message:
     return _to_parent(row, key, ReportContent(row.birth.call_id, row.thread_id, shown_text(text, _CARRIED_CHARS)))
 
 
+def word_of_stopping(row: ThreadRow, text: str) -> Message:
+    """Return what a parent hears of a child that gave up, and that nothing but a word of its parent wakes again."""
+    key = MessageKey("thread_report", identity.stopped_message_id(row.thread_id, row.version))
+    return _to_parent(row, key, ReportContent(row.birth.call_id, row.thread_id, text))
+
+
 def last_report(row: ThreadRow, text: str) -> Message:
     """Return what a child tells its parent when it closes."""
     key = MessageKey("thread_report", identity.closed_message_id(row.thread_id))

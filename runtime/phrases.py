@@ -48,6 +48,7 @@ NO_RESULT_YET = (
     "arrive by itself, as an event."
 )
 BOUNCED = "Error: your message was not read: the thread had closed. Its last report, if it made one, came to you."
+NOTHING_WILL_COME = "Error: nothing will come that could wake you. End your turn: that closes this thread."
 QUEUED_FOR_CHILD = "Queued. If the thread closes before it reads this, its closing report tells you so."
 HANDLE_ONE_EVENT = (
     "Handle the one event that follows. Report to your parent if it matters; it hears nothing of you otherwise. "

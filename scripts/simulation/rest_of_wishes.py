@@ -44,13 +44,14 @@ def _check_choice(system: System, conversation: Conversation, choice: Choice) ->
     at = f"{choice.thread_id} {choice.choice_id}: {stored}, told {told}, {state}"
     shown = [(each.type, each.fields.get("choice_id")) for each in system.ledger.outputs.values()]
     require(("user_choice_required", choice.choice_id) in shown, "a choice is shown", at)
+    failed = (choice.thread_id, "choice_not_handed_over") in system.ledger.errors
     if stored is not None and stored.completed:
-        taken_back = stored.answered is None and state in ("cancelled", "ended")
+        # One that failed is offered again, under another id.
+        taken_back = stored.answered is None and (failed or state in ("cancelled", "ended"))
         require(taken_back or stored.answered in told, "who asked is told what was chosen", at)
         require(("user_choice_complete", choice.choice_id) in shown, "that a choice is over is said", at)
         return
     made = (choice.thread_id, answer) in system.ledger.messages
-    failed = (choice.thread_id, "choice_not_handed_over") in system.ledger.errors
     require(not made or failed, "what was chosen comes to the tool, or its failure is said", at)
     calm = not {"expiry", "unknown"} & system.profile.faults.keys()
     require(not calm or state != "cancelled", "what a cancelled call asked is taken back", at)

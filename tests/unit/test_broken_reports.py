@@ -34,3 +34,14 @@ def test_a_report_in_several_parts_is_passed_on_whole() -> None:
     world.settle()
     assert "The answer is 7." in _reports(world)[0]
     assert "It was hard." in _reports(world)[0]
+
+
+def test_a_parent_hears_of_a_child_that_took_too_many_steps() -> None:
+    family = Family(root=[spawns("alpha", ["t"]), says("ok"), says("heard")], alpha=[calls("list_activity")] * 5)
+    world = World(family, completions_per_input=4)
+    world.say("look")
+    world.settle()
+    row = world.thread(CHILD).row
+    assert row.gave_up is not None
+    assert row.gave_up.code == "too_many_completions"
+    assert len(_reports(world)) == 1
