@@ -18,6 +18,8 @@ from scripts.demonstration.choices import TITLE as CHOICES_TITLE
 from scripts.demonstration.choices import run_choices
 from scripts.demonstration.crash import TITLE as CRASH_TITLE
 from scripts.demonstration.crash import run_crash
+from scripts.demonstration.crash_threads import TITLE as CRASH_THREADS_TITLE
+from scripts.demonstration.crash_threads import run_crash_threads
 from scripts.demonstration.events import TITLE as EVENTS_TITLE
 from scripts.demonstration.events import run_events
 from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
@@ -46,6 +48,7 @@ LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdic
     "events": (EVENTS_TITLE, run_events),
     "choices": (CHOICES_TITLE, run_choices),
     "crash": (CRASH_TITLE, run_crash),
+    "crash-threads": (CRASH_THREADS_TITLE, run_crash_threads),
     "outage": (OUTAGE_TITLE, run_outage),
     "poison": (POISON_TITLE, run_poison),
 }

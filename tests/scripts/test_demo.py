@@ -16,7 +16,7 @@ BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=
     [
         (None, ("basic", "interrupt")),
         ("basic", ("basic",)),
-        ("all", ("basic", "interrupt", "threads", "events", "choices", "crash", "outage", "poison")),
+        ("all", ("basic", "interrupt", "threads", "events", "choices", "crash", "crash-threads", "outage", "poison")),
     ],
 )
 def test_the_scenarios_are_the_short_ones_unless_others_are_asked_for(choice: str | None, names: tuple[str]) -> None:
