@@ -14,7 +14,7 @@ from scripts.commands.files import writable_file
 from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
-from scripts.demonstration import choices, compaction, crash, events, outage, poison, sleep, threads
+from scripts.demonstration import choices, compaction, crash, crash_threads, events, outage, poison, sleep, threads
 from scripts.demonstration.scenarios import (
     SCENARIOS,
     Conversation,
@@ -37,6 +37,7 @@ LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdic
     "sleep": (sleep.TITLE, sleep.run_sleep),
     "compaction": (compaction.TITLE, compaction.run_compaction),
     "crash": (crash.TITLE, crash.run_crash),
+    "crash-threads": (crash_threads.TITLE, crash_threads.run_crash_threads),
     "outage": (outage.TITLE, outage.run_outage),
     "poison": (poison.TITLE, poison.run_poison),
 }

@@ -153,7 +153,7 @@ def comparable_outputs(run: Run) -> Iterator[Comparable]:
 
 
 def _comparable(body: JsonObject, run: Run) -> str:
-    text = json.dumps(_timeless(body), sort_keys=True, ensure_ascii=False)
+    text = json.dumps(timeless(body), sort_keys=True, ensure_ascii=False)
     for entry in run.evidence.entries:
         text = text.replace(_call_id_at(run.thread_id, entry.position), f"call@{entry.position}")
         if entry.kind == "tool_result" and entry.text:
@@ -161,10 +161,11 @@ def _comparable(body: JsonObject, run: Run) -> str:
     return text
 
 
-def _timeless(value: object) -> object:
+def timeless(value: object) -> object:
+    """The value without what differs between any two conversations by the clock, or by what the model makes up."""
     if isinstance(value, dict):
-        return {name: _timeless(inner) for name, inner in value.items() if name not in OF_THE_MOMENT}
-    return [_timeless(inner) for inner in value] if isinstance(value, list) else value
+        return {name: timeless(inner) for name, inner in value.items() if name not in OF_THE_MOMENT}
+    return [timeless(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _call_id_at(thread_id: str, position: int) -> str:

@@ -88,17 +88,25 @@ def read_family(database_dsn: str, root_id: str, outputs: Sequence[Output]) -> F
 
 
 def _births(database_dsn: str, root_id: str) -> list[Birth]:
+    """In the order in which they began; threads of one commit are those of events, in the order of their events."""
     with psycopg.connect(database_dsn) as connection:
         rows = connection.execute(
-            "SELECT thread_id, parent_id, threads.kind, birth, is_open, min(created_ms), min(position)"
-            " FROM infinity.threads JOIN infinity.entries USING (thread_id) WHERE root_id = %s"
-            " GROUP BY 1, 2, 3, 4, 5 ORDER BY 6, 7, 1",
+            "SELECT thread_id, parent_id, threads.kind, birth, is_open, min(created_ms),"
+            " min(CASE WHEN entries.kind = 'event' THEN body END)"
+            " FROM infinity.threads JOIN infinity.entries USING (thread_id) WHERE root_id = %s GROUP BY 1, 2, 3, 4, 5",
             (root_id,),
         )
-        return [
-            Birth(thread_id, parent_id, kind or "root", json.loads(birth or "{}").get("call_id", ""), is_open)
-            for thread_id, parent_id, kind, birth, is_open, _, _ in rows
-        ]
+        found = sorted(rows, key=lambda row: (row[5], _number_of(row[6]), row[0]))
+    return [
+        Birth(thread_id, parent_id, kind or "root", json.loads(birth or "{}").get("call_id", ""), is_open)
+        for thread_id, parent_id, kind, birth, is_open, *_ in found
+    ]
+
+
+def _number_of(event: str | None) -> int:
+    """The number that the example tools give to their events, at the end of what names them."""
+    number = str(json.loads(event).get("cause", "")).rpartition("-")[2] if event else ""
+    return int(number) if number.isdigit() else 0
 
 
 def _in_order(births: Sequence[Birth], parent_id: str | None = None, depth: int = 0) -> Iterator[tuple[Birth, int]]:

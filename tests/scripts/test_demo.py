@@ -9,6 +9,7 @@ from scripts.demonstration.verdicts import Check, Verdict
 
 KEPT = Verdict([Check("the answer came", kept=True, seen="hello")], slices=3)
 BRIEF = ("basic", "interrupt")
+LONG = ("threads", "events", "choices", "sleep", "compaction", "crash", "crash-threads", "outage", "poison")
 BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=1)
 
 
@@ -17,7 +18,7 @@ BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=
     [
         (None, BRIEF),
         ("basic", ("basic",)),
-        ("all", (*BRIEF, "threads", "events", "choices", "sleep", "compaction", "crash", "outage", "poison")),
+        ("all", (*BRIEF, *LONG)),
     ],
 )
 def test_the_scenarios_are_the_short_ones_unless_others_are_asked_for(choice: str | None, names: tuple[str]) -> None:

@@ -13,6 +13,7 @@ from scripts.offline_stack.interposers.interventions import Exchange
 
 MODEL_PATH_END = "/converse-stream"
 DISCOVERY_PATH = "/.well-known/rap-toolset"
+RETURN_PATH = "/return/"  # where the example tool server is told what its user chose
 THREAD_KEY = "thread#"
 
 
@@ -31,6 +32,10 @@ def describe(path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
     if "operation" in fields:
         facts = {"key": headers.get("idempotency-key", ""), "call_id": str(fields.get("id"))}
         return Exchange("call tool", (str(fields.get("group_id")),), facts)
+    if RETURN_PATH in path:
+        return Exchange(
+            "tell choice", facts={"key": headers.get("idempotency-key", ""), "call_id": str(fields.get("id"))}
+        )
     return Exchange(path.rpartition("/")[2] or "/")
 
 
@@ -57,6 +62,8 @@ def _storing(operation: str, fields: Mapping[str, Any]) -> Exchange:
             return Exchange("read manifests")
         case "PutItem":
             return Exchange("mark", threads, {"subject": fields.get("Item", {}).get("subject", {}).get("S", "")})
+        case "UpdateItem":
+            return Exchange("close choice", threads)
         case "DeleteItem":
             return Exchange("clear mark", threads)
         case other:
