@@ -3,9 +3,9 @@
 from runtime.items import plain_text
 from runtime.model.entries import Event
 from runtime.model.turns import Completion, SaidText, Thought
-from tests.support.values import USAGE, says
+from tests.support.values import USAGE, calls, says
 from tests.support.world import World
-from tests.unit.test_threads import Family, spawns
+from tests.unit.test_threads import CHILD, Family, spawns
 
 
 def _reports(world: World) -> list[str]:
