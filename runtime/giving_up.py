@@ -30,7 +30,8 @@ _TEXTS = {
     "too_many_completions": "The agent stopped: it took too many steps without anything new coming in.",
     "tokens_of_day_used": "The tokens of this conversation for today are used up.",
 }
-_UNAVAILABLE_TEXT = "The model could not be reached. The conversation goes on by itself when it can."
+_GOES_ON_TEXT = "The model could not be reached. The conversation goes on by itself when it can."
+_STOPS_TEXT = "The model could not be reached. The conversation goes on when something new comes in."
 
 
 def back_off_s(receive_count: int, chance: float) -> int:
@@ -70,7 +71,9 @@ def give_up(draft: Draft, failure: PermanentError | RetryableError, run: Run) ->
 
 def _keep_inputs(draft: Draft, code: str, run: Run) -> Commit:
     """Return the commit that keeps the inputs as they are and says that they are not answered yet."""
-    return _committed(draft, _gave_up(draft, code, _UNAVAILABLE_TEXT, _again(draft, run)), run)
+    again = _again(draft, run)
+    text = _STOPS_TEXT if again.due_ms is None and draft.asks else _GOES_ON_TEXT
+    return _committed(draft, _gave_up(draft, code, text, again), run)
 
 
 def withhold(draft: Draft, code: str, run: Run) -> Commit:

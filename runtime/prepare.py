@@ -79,7 +79,8 @@ def _text(draft: Draft, message: Message, content: TextContent, now_ms: int) -> 
 
 def _newest_asker(person: Person, content: TextContent, sent_ms: int) -> Person:
     """Metadata is replaced whole, and only by a message sent after the one that set it: redeliveries come late."""
-    if content.metadata is None or sent_ms < person.metadata_sent_ms:
+    is_older = person.metadata is not None and sent_ms <= person.metadata_sent_ms  # as the stores judge it
+    if content.metadata is None or is_older:
         return person
     user_id = content.metadata.get("user_id")
     return Person(
