@@ -72,6 +72,7 @@ def _stored_bytes(item: Item) -> int:
 def _within(text: str, limit_bytes: int) -> str:
     """Return as much of the text as fits into so many bytes of a row, without its quotes."""
     quoted_bytes = limit_bytes + 2
+    text = text[: max(0, limit_bytes)]  # a character takes one byte at least, so what is behind need not be measured
     if json_bytes(text) <= quoted_bytes:
         return text
     fitting = bisect_right(range(1, len(text) + 1), quoted_bytes, key=lambda chars: json_bytes(text[:chars]))

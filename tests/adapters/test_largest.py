@@ -79,7 +79,7 @@ def result(call_id: str, text: str, images: int = 0) -> Message:
     """A result by reference, as large as a callback may be."""
     items = result_message(call_id, text).content
     assert isinstance(items, ResultContent)
-    content = ResultContent(call_id, (*items.items * 10, *[image_item(png())] * images))
+    content = ResultContent(call_id, (*items.items * 4, *[image_item(png())] * images))
     return Message(THREAD, MessageKey("tool_result", f"result:{call_id}"), content, "")
 
 
@@ -90,7 +90,7 @@ def test_a_delivery_of_the_largest_messages_is_one_commit(character: str) -> Non
     calls = [call_row(name, "detached", position=2) for name in names]
     thread = thread_of(asked(), called("call_1", arguments=arguments), calls=calls)
     text = text_message(character * 300_000, metadata=METADATA, sent_ms=1)
-    draft = prepared(thread, [text, *(result(name, character * 400_000, images=30) for name in names)])
+    draft = prepared(thread, [text, *(result(name, character * 110_000, images=30) for name in names)])
     assert sum(isinstance(entry.body, Event) for entry in draft.entries) == 9
     stored(commit := draft.commit("c"))
     told(thread, commit)
@@ -100,7 +100,7 @@ def test_a_delivery_of_the_largest_messages_is_one_commit(character: str) -> Non
 def test_the_largest_events_that_begin_threads_are_one_commit(character: str) -> None:
     call = call_row("call_1", "subscribed")
     thread = thread_of(asked(), called("call_1"), calls=[call])
-    items = result("call_1", character * 400_000).content
+    items = result("call_1", character * 110_000).content
     assert isinstance(items, ResultContent)
     events = [
         Message(THREAD, MessageKey("subscription_event", f"event:call_1:{n}"), EventContent("call_1", items.items), "")
@@ -123,7 +123,7 @@ def wanted(name: str, arguments: JsonObject) -> WantedCall:
 
 @CHARACTERS
 def test_the_longest_answer_is_one_commit_and_is_told_in_parts(character: str) -> None:
-    draft = completed(Thought(character * 2_000_000, "signed"), SaidText(character * 2_000_000))
+    draft = completed(Thought(character * 600_000, "signed"), SaidText(character * 600_000))
     (entry,) = draft.entries  # what is signed is left out: it may not be cut
     assert isinstance(entry.body, AssistantText)
     assert "\n[Cut: the first" in entry.body.text
