@@ -43,7 +43,9 @@ def _check_choice(system: System, conversation: Conversation, choice: Choice) ->
     state = conversation.calls[choice.call_id].state
     at = f"{choice.thread_id} {choice.choice_id}: {stored}, told {told}, {state}"
     shown = [(each.type, each.fields.get("choice_id")) for each in system.ledger.outputs.values()]
-    require(("user_choice_required", choice.choice_id) in shown, "a choice is shown", at)
+    was_shown = ("user_choice_required", choice.choice_id) in shown
+    require(was_shown or state not in ASKING_STATES, "a choice is shown while somebody waits for it", at)
+    require(len(set(told)) <= 1, "who asked is told one choice, whatever is chosen later", at)
     if stored is not None and stored.completed:
         taken_back = stored.answered is None and state in ("cancelled", "ended")
         require(taken_back or stored.answered in told, "who asked is told what was chosen", at)
