@@ -15,6 +15,8 @@ from scripts.simulation.violation import require
 
 POISON = "poison"  # whoever asks the model about it dies
 REFUSED = "forbidden"  # the provider refuses it
+HUGE = "huge"  # the provider finds whatever shows it too long
+SAID_BADLY = (POISON, REFUSED, HUGE)
 
 FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
     "is overloaded": ModelUnavailable,
@@ -36,6 +38,8 @@ class Answers:
         check(request)
         if shows(request, REFUSED):
             raise PermanentError
+        if shows(request, HUGE):
+            raise TooLong
         return self.turn("says", Scene(()))
 
     def turn(self, chosen: str, scene: Scene) -> Completion:

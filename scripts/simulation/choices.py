@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runtime.model.calls import ASKING_STATES
-from scripts.simulation.answers import POISON, REFUSED, kills, shows
+from scripts.simulation.answers import HUGE, REFUSED, SAID_BADLY, kills, shows
 from scripts.simulation.outcomes import DEATHS, OUTCOMES
-from scripts.simulation.process import Process
+from scripts.simulation.process import Call, Process
 from scripts.simulation.profile import Fault
 from scripts.simulation.tools import EVENTS, WISHES
 from scripts.simulation.turns import TURNS
@@ -39,7 +39,7 @@ def _of_process(world: World, process: Process) -> Iterator[Choice]:
         yield Choice(Move(process.name, "dies before"))
         return
     yield Choice(Move(process.name, "ok"))
-    if call.name == "model.complete" and world.turns and not shows(call.arguments[0], REFUSED):
+    if call.name == "model.complete" and world.turns and not _is_refused(call):
         yield from (Choice(Move(process.name, turn)) for turn in _turns(world, process.thread_id))
     for outcome, fault in (*DEATHS, *OUTCOMES.get(call.name, ())):
         if _affords(world, fault):
@@ -85,8 +85,7 @@ def _of_people(world: World) -> Iterator[Choice]:
             yield Choice(Move(thread_id, "is spoken to"))
             yield Choice(Move(thread_id, "is spoken to without an id"))
             if world.system.profile.poisons > _poisons(world):
-                yield Choice(Move(thread_id, f"is told {POISON}"))
-                yield Choice(Move(thread_id, f"is told {REFUSED}"))
+                yield from (Choice(Move(thread_id, f"is told {word}")) for word in SAID_BADLY)
     if _affords(world, "resend"):
         yield from (
             Choice(Move(f"text {index}", "is said again"), "resend")
@@ -99,8 +98,8 @@ def _of_people(world: World) -> Iterator[Choice]:
 
 
 def _of_choosers(world: World) -> Iterator[Choice]:
-    for index, choice_id in enumerate(world.system.ledger.choices):
-        if choice_id not in world.answered:
+    for index, choice in enumerate(world.system.ledger.shown_choices):
+        if choice.choice_id not in world.answered:
             yield from (Choice(Move(f"choice {index}", how)) for how in ("is made", "is made badly"))
         elif _affords(world, "resend"):
             yield Choice(Move(f"choice {index}", "is made once more"), "resend")
@@ -134,4 +133,8 @@ def _affords(world: World, fault: Fault) -> bool:
 
 
 def _poisons(world: World) -> int:
-    return sum(POISON in spoken.text or REFUSED in spoken.text for spoken in world.said)
+    return sum(word in spoken.text for spoken in world.said for word in SAID_BADLY)
+
+
+def _is_refused(call: Call) -> bool:
+    return shows(call.arguments[0], REFUSED) or shows(call.arguments[0], HUGE)

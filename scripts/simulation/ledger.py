@@ -47,6 +47,11 @@ class Ledger:
         own = self.conversation(thread_id)
         return [*(self.conversation(part.thread_id) for part in own.birth.lineage), own]
 
+    @property
+    def shown_choices(self) -> list[Choice]:
+        outputs = [output for output in self.outputs.values() if output.type == "user_choice_required"]
+        return [self.choices[output.fields["choice_id"]] for output in outputs]
+
     def open_children(self, conversation: Conversation) -> list[Conversation]:
         children = [self.conversations[thread_id] for thread_id in conversation.children]
         return [child for child in children if not child.closed]
@@ -71,6 +76,10 @@ class Ledger:
             self._met[f"{new.row.birth.kind}_began_at_depth_{len(new.row.birth.lineage)}"] += 1
             if new.row.birth.kind != "compaction":
                 conversation.children.append(new.row.thread_id)
+        if commit.created:
+            count = len(self.open_children(conversation))
+            at = f"{conversation.thread_id}: {count}"
+            require(count <= self._settings.live_children, "a thread has only so many open children", at)
         if conversation.closed:
             self._met[f"{conversation.birth.kind}_closed"] += 1
             self._close_below(conversation)

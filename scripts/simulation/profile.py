@@ -100,7 +100,13 @@ SUBSCRIPTIONS = Profile(
     faults=_STORMY, fault_rate=0.1, turns=8, events=9, moves=350, grounds=frozenset({"subscriptions"})
 )
 COMPACTION = Profile(
-    faults={**_STORMY, "model": 12}, fault_rate=0.2, turns=8, texts=6, moves=350, grounds=frozenset({"compaction"})
+    faults={**_STORMY, "model": 12},
+    fault_rate=0.2,
+    turns=8,
+    texts=6,
+    poisons=1,
+    moves=350,
+    grounds=frozenset({"compaction"}),
 )
 WISHES = Profile(faults=_STORMY, fault_rate=0.1, turns=4, events=4, grounds=frozenset({"wishes"}))
 EVERYTHING = Profile(

@@ -2,7 +2,7 @@
 
 from runtime.model.entries import Event, ToolResult, UserText
 from runtime.model.messages import TextContent, WakeContent
-from scripts.simulation.answers import POISON, REFUSED
+from scripts.simulation.answers import HUGE, SAID_BADLY
 from scripts.simulation.conversation import Conversation
 from scripts.simulation.ledger import Ledger, causes
 from scripts.simulation.rest_of_threads import check_thread
@@ -66,13 +66,15 @@ def _check_withheld(system: System, conversation: Conversation) -> None:
     """What was asked about and refused must not be shown for ever; nothing else is withheld while nothing fails."""
     if conversation.closed:
         return
-    is_harmless = not _HARMFUL & system.profile.faults.keys()
+    # What is too long together with others is kept with them, and withheld with them if nothing makes it shorter.
+    is_long = any(isinstance(entry.body, UserText) and HUGE in entry.body.text for entry in conversation.entries)
+    is_harmless = not is_long and not _HARMFUL & system.profile.faults.keys()
     given_up = conversation.gave_up.get(conversation.version)
     if conversation.asks and given_up is not None and given_up.code not in _REFUSALS:
         return  # it was never asked about
     for entry in conversation.entries:
         at = f"{conversation.thread_id} {entry.position}: {entry.body}"
-        if isinstance(entry.body, UserText) and (REFUSED in entry.body.text or POISON in entry.body.text):
+        if isinstance(entry.body, UserText) and any(word in entry.body.text for word in SAID_BADLY):
             require(entry.withheld, "what cannot be answered is withheld", at)
         elif isinstance(entry.body, UserText) and is_harmless:
             require(not entry.withheld, "no innocent is withheld", at)

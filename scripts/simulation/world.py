@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from runtime.errors import StartAgain
 from runtime.model.threads import Commit
-from scripts.simulation.answers import POISON, REFUSED
+from scripts.simulation.answers import SAID_BADLY
 from scripts.simulation.outcomes import Outcomes
 from scripts.simulation.process import Call, Process
 from scripts.simulation.profile import Fault
@@ -13,7 +13,7 @@ from scripts.simulation.system import System
 from scripts.simulation.tools import WORDS, Taken, long
 from scripts.simulation.turns import TURNS
 
-SPOKEN = ("is spoken to", "is spoken to without an id", f"is told {POISON}", f"is told {REFUSED}")
+SPOKEN = ("is spoken to", "is spoken to without an id", *(f"is told {word}" for word in SAID_BADLY))
 _LONG_S = {"makes the queue forget": 301, "makes receipts expire": 61 * 86_400}
 
 
@@ -125,7 +125,7 @@ class World:
         return index < len(born) and self._speak(move, born[index])
 
     def _choose(self, move: Move, index: int) -> bool:
-        shown = list(self.system.ledger.choices.values())
+        shown = self.system.ledger.shown_choices
         if index >= len(shown):
             return False
         self.answered.add(shown[index].choice_id)
@@ -141,7 +141,7 @@ class World:
                 spoken = Spoken(thread_id, f"text {number}", f"m{number}")
             case "is spoken to without an id":
                 spoken = Spoken(thread_id, f"text {number}", None)
-            case "is told poison" | "is told forbidden":
+            case "is told poison" | "is told forbidden" | "is told huge":
                 spoken = Spoken(thread_id, f"{move.how.rpartition(' ')[2]} {number}", f"m{number}")
             case "is sent nonsense":
                 self.system.send_nonsense(move.who, self.started)
