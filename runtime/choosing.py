@@ -52,9 +52,18 @@ def _take(effect: TakeChoice, row: ThreadRow, run: Run) -> None:
 
 def complete_choices_of(call_ids: Sequence[str], row: ThreadRow, run: Run) -> None:
     """Take back what calls that nobody waits for any more have asked their user."""
-    for call_id in call_ids:
-        for choice in run.ports.choices.of_call(row.thread_id, call_id):
+    if not call_ids:
+        return
+    for choice in run.ports.choices.of_thread(row.thread_id):
+        if choice.call_id in call_ids:
             _complete(choice, None, row, run)
+
+
+def complete_choices_of_closed(thread_ids: Sequence[str], row: ThreadRow, run: Run) -> None:
+    """Take back whatever these threads, which have closed together, have asked their user."""
+    for thread_id in thread_ids:
+        for choice in run.ports.choices.of_thread(thread_id):
+            _complete(choice, None, replace(row, thread_id=thread_id), run)
 
 
 def _complete(choice: Choice, taken: int | None, row: ThreadRow, run: Run) -> None:
