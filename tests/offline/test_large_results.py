@@ -48,7 +48,8 @@ def displayed(conversation: Conversation) -> str:
 def kept(stack: OfflineStack, ref: Mapping[str, Any]) -> bytes:
     """What the payload bucket holds."""
     bucket = stack.outputs["PayloadBucketName"]
-    return stack.client("s3").get_object(Bucket=bucket, Key=ref["key"])["Body"].read()
+    content: bytes = stack.client("s3").get_object(Bucket=bucket, Key=ref["key"])["Body"].read()
+    return content
 
 
 @pytest.mark.parametrize("tool", TOOLS)
