@@ -17,6 +17,8 @@ from runtime.model.threads import Birth, Inherited, NewThread, Person, ThreadKin
 
 SPAWN_TOOL = "spawn_thread"
 _TASK_CHARS = 300
+# What a thread says to another is cut to this: it has to fit a message of ours, and a row beside what it is said with.
+SAID_CHARS = 50_000
 
 
 def stack_of(row: ThreadRow) -> list[str]:
@@ -33,6 +35,14 @@ def too_many(draft: Draft, limits: Limits) -> str | None:
     if draft.thread.family.open_threads + len(draft.created) >= limits.open_threads:
         return f"a conversation may have {limits.open_threads} open threads, and this one has"
     return None
+
+
+def takes_events_itself(draft: Draft, limits: Limits) -> bool:
+    """Whether events get no threads of their own here: for want of room, or because this one was made for an event.
+
+    Such a thread closes when nothing runs for it any more, and would not hear of threads below that end in silence.
+    """
+    return draft.row.birth.kind == "event" or too_many(draft, limits) is not None
 
 
 def spawned_child(draft: Draft, call: ToolCall, instructions: str, *, inherits: bool, now_ms: int) -> NewThread:

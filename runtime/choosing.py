@@ -1,13 +1,15 @@
 """What a tool lets its user choose: kept before it is shown, and open until the tool has been told what was chosen."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from runtime import calling
 from runtime.effects import OfferChoice, TakeChoice
 from runtime.errors import HandOverFailed, RetryableError
+from runtime.identity import digest
 from runtime.model.choices import Choice
 from runtime.model.threads import ThreadRow
-from runtime.outputs import error_output, output_of_message
+from runtime.outputs import choice_output, error_output, output_of_message
 from runtime.run import Run
 
 
@@ -28,7 +30,7 @@ def _take(effect: TakeChoice, row: ThreadRow, run: Run) -> None:
     """Tell the tool server what was chosen, then everybody that it is chosen, then keep that it is: in this order.
 
     Whoever dies between two of these is repeated, under the same names. What is out of range is the default; what was
-    chosen before stays. A server that cannot be told leaves the choice open, and whoever waits is told.
+    chosen before stays. Where a server cannot be told, whoever waits is told so, and may choose again.
     """
     choice = run.ports.choices.get(row.thread_id, effect.choice_id)
     if choice is None or choice.completed:
@@ -38,12 +40,12 @@ def _take(effect: TakeChoice, row: ThreadRow, run: Run) -> None:
     try:
         calling.answer_choice(choice, taken, effect.message_id, run)
     except HandOverFailed as failure:
-        _stays_open(effect.message_id, failure.reason, row, run)
+        _offer_again(choice, effect.message_id, failure.reason, row, run)
         return
     except RetryableError:
         if run.receive_count < run.settings.effect_patience_receives:
             raise
-        _stays_open(effect.message_id, "the tool server could not be told, again and again", row, run)
+        _offer_again(choice, effect.message_id, "the tool server could not be told, again and again", row, run)
         return
     _complete(choice, taken, row, run)
 
@@ -61,7 +63,12 @@ def _complete(choice: Choice, taken: int | None, row: ThreadRow, run: Run) -> No
     run.ports.choices.complete(row.thread_id, choice.choice_id, taken)
 
 
-def _stays_open(message_id: str, reason: str, row: ThreadRow, run: Run) -> None:
+def _offer_again(choice: Choice, message_id: str, reason: str, row: ThreadRow, run: Run) -> None:
+    """Offer the same under another id. Answers are named after their choice: another one to this would be a repeat."""
     run.counted.append("choice_not_handed_over")
-    text = f"Your choice could not be passed on: {reason}. It is still open."
-    run.ports.queues.send_outputs([error_output(row, message_id, "choice_not_handed_over", text)])
+    again = replace(choice, choice_id=digest(row.thread_id, message_id))
+    run.ports.choices.put(again)
+    text = f"Your choice could not be passed on: {reason}. Please choose again."
+    failed = error_output(row, message_id, "choice_not_handed_over", text)
+    run.ports.queues.send_outputs([failed, choice_output(row, message_id, again)])
+    _complete(choice, None, row, run)

@@ -10,13 +10,14 @@ from dataclasses import replace
 from runtime import births, phrases
 from runtime.cut_off import cut_off
 from runtime.draft import Draft
-from runtime.items import shown_text
+from runtime.items import shown_text, stored_text
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Entry, ToolCall, Usage
 from runtime.model.messages import CompactionContent
 from runtime.model.threads import Compaction, Summary, SummaryRef
 from runtime.model.turns import FILTERED
 from runtime.settings import Settings
+from runtime.steps import STEPS, steps_since_input
 
 _CALLS_REFUSED = 2
 _NOTES = (phrases.CUT_OFF, phrases.STOPPED_EARLY)
@@ -25,7 +26,7 @@ _ARGUMENTS_CHARS = 2_000
 
 def begun_if_due(draft: Draft, usage: Usage, now_ms: int, settings: Settings) -> Draft:
     """Return the draft with a compaction begun, if the last completion read more than its share of the window."""
-    if _has_failed(draft):  # it did not come to the worst
+    if draft.row.compaction is not None and draft.row.compaction.failed:  # it did not come to the worst
         draft = replace(draft, row=replace(draft.row, compaction=None))
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     due = read > settings.model_window_tokens * settings.compaction_share
@@ -51,15 +52,9 @@ def is_compaction(draft: Draft) -> bool:
     return draft.row.birth.kind == "compaction"
 
 
-def _has_failed(draft: Draft) -> bool:
-    return draft.row.compaction is not None and draft.row.compaction.failed_at is not None
-
-
 def _is_in_flight(draft: Draft, now_ms: int, settings: Settings) -> bool:
     mark = draft.row.compaction
-    if mark is None or mark.failed_at is not None:
-        return False
-    return now_ms - mark.since_ms < settings.compaction_life_s * 1000
+    return mark is not None and not mark.failed and now_ms - mark.since_ms < settings.compaction_life_s * 1000
 
 
 def _begun(draft: Draft, now_ms: int) -> Draft | None:
@@ -80,10 +75,10 @@ def ended(draft: Draft, content: CompactionContent) -> Draft:
     if summary is None:
         return replace(draft, row=replace(draft.row, compaction=replace(mark, failed_at=draft.head)))
     row = replace(draft.row, compaction=None, summary=summary.ref)
-    return replace(draft, row=row, frozen_state=_state(draft))
+    return replace(draft, row=row, frozen_state=_state(draft, mark.up_to))
 
 
-def _state(draft: Draft) -> str:
+def _state(draft: Draft, up_to: int) -> str:
     """Return what is going on now. It is frozen into the summary: later changes show in later entries."""
     calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
     state = {
@@ -94,8 +89,9 @@ def _state(draft: Draft) -> str:
         "live_subscriptions": [_described(call) for call in calls if call.state == "subscribed"],
         "running_tool_calls": [_described(call) for call in calls if call.state == "detached"],
         "open_children": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
+        STEPS: steps_since_input(draft, up_to),
     }
-    return json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False)
+    return stored_text(json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False))
 
 
 def _described(call: Call) -> dict[str, object]:
@@ -119,7 +115,7 @@ def written(draft: Draft) -> Draft:
     if text is None:
         return draft.closed()
     ref = SummaryRef(draft.thread_id, draft.row.birth.inherited)
-    return replace(draft.closed(), summary=Summary(ref, text))
+    return replace(draft.closed(), summary=Summary(ref, stored_text(text)))
 
 
 def _text_of_last_turn(draft: Draft) -> str | None:

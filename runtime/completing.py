@@ -7,10 +7,12 @@ from runtime.calendar_days import utc_day
 from runtime.context import model_request
 from runtime.draft import Draft
 from runtime.errors import CutByDeadline, ModelUnavailable, RetryableError, TooLong
+from runtime.model.entries import Entry
 from runtime.model.threads import TokensOfDay
 from runtime.model.turns import Completion, ModelRequest
 from runtime.outputs import error_output
 from runtime.run import Run
+from runtime.showing import with_images, without_images
 from runtime.tools.offer import Offer
 
 _TRIES = 3
@@ -32,11 +34,12 @@ def complete(draft: Draft, offer: Offer, run: Run) -> Completion:
     Whoever waits is told, once, when the messages have to come back for it.
 
     Raises:
-        RetryableError: the model could not be had within this slice.
+        RetryableError: the model, or an image it is to see, could not be had within this slice.
         PermanentError: the model will never accept this request.
     """
     settings = run.settings
-    request = model_request(draft, offer.specs, settings.system_prompt, settings.max_tokens)
+    entries = _shown_entries(draft, run)
+    request = model_request(draft, entries, offer.specs, settings.system_prompt, settings.max_tokens)
     try:
         if compaction.is_compaction(draft):
             return _with_less_and_less(request, run)
@@ -44,6 +47,11 @@ def complete(draft: Draft, offer: Offer, run: Run) -> Completion:
     except RetryableError as failure:
         _say_that_it_is_retried(draft, failure, run)
         raise
+
+
+def _shown_entries(draft: Draft, run: Run) -> tuple[Entry, ...]:
+    entries = draft.visible_entries()
+    return with_images(entries, run.ports.payloads) if run.settings.shows_images else without_images(entries)
 
 
 def _with_less_and_less(request: ModelRequest, run: Run) -> Completion:

@@ -36,15 +36,19 @@ from runtime.model.turns import (
 )
 
 
-def model_request(draft: Draft, tools: tuple[ToolSpec, ...], system: str, max_tokens: int) -> ModelRequest:
+def model_request(
+    draft: Draft, entries: Sequence[Entry], tools: tuple[ToolSpec, ...], system: str, max_tokens: int
+) -> ModelRequest:
     """Return the request that asks for the turn after the draft's tail, which must ask for one.
+
+    `entries` are the draft's visible ones, with their images or without.
 
     System prompt and tools are the same for every thread of a root: who a thread is stands in its entries.
     """
     return ModelRequest(
         system=f"{phrases.SYSTEM_PROMPT}\n\n{system}" if system else phrases.SYSTEM_PROMPT,
         tools=tools,
-        messages=with_cache_points(rendered(draft.row, draft.visible_entries(), draft.summary_in_use())),
+        messages=with_cache_points(rendered(draft.row, entries, draft.summary_in_use())),
         max_tokens=max_tokens,
     )
 

@@ -35,7 +35,7 @@ from runtime.model.messages import (
 )
 from runtime.model.outputs import Output
 from runtime.model.threads import SummaryRef, Thread, ThreadRow
-from runtime.outputs import error_output, output_of_message, outputs_of
+from runtime.outputs import choice_output, error_output, output_of_message, outputs_of
 from runtime.ports import Timer
 
 _HANDED_OVER_STATES: frozenset[CallState] = frozenset({"pending", "detached"})
@@ -154,7 +154,9 @@ def _effects_of(thread: Thread, entry: Entry) -> Iterator[Effect]:
         case ToolResult(cancelled=cancelled) | Event(cancelled=cancelled) if cancelled is not None:
             yield TellCancelled(entry.position, cancelled)
         case AssistantText(reports=True):
-            yield SendInputs(entry.position, (own_messages.report(thread.row, entry.position, body.text),))
+            yield SendInputs(
+                entry.position, (own_messages.report(thread.row, entry.position, body.report or body.text),)
+            )
         case AssistantText(closes=True):
             yield TellClosed(entry.position)
         case _:
@@ -198,7 +200,7 @@ def timer_name(thread_id: str, name: str) -> str:
 
 def _effects_of_row(row: ThreadRow) -> Iterator[Effect]:
     yield from _effects_of_giving_up(row)
-    if row.compaction is not None and row.compaction.failed_at is None and not row.closed:
+    if row.compaction is not None and not row.compaction.failed and not row.closed:
         # Whoever meets the mark wakes the compaction once more: the thread that began it may have died before.
         yield SendInputs(0, (own_messages.first_wake(row.compaction.thread_id),))
     if row.birth.kind == "compaction" and row.closed:
@@ -213,6 +215,8 @@ def _effects_of_giving_up(row: ThreadRow) -> Iterator[Effect]:
         yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
         if row.closed:
             yield TellClosed(0)
+    if gave_up.wake_due_ms is None and row.birth.kind == "spawned":
+        yield SendInputs(0, (own_messages.word_of_stopping(row, gave_up.text),))
     if gave_up.wake_due_ms is not None:
         wake = own_messages.wake_message(row.thread_id, row.version, gave_up.attempt or 0)
         yield StartTimer(0, Timer(timer_name(row.thread_id, wake.key.message_id), wake, gave_up.wake_due_ms))
@@ -258,10 +262,4 @@ def _choice_offered(thread: Thread, message: Message, content: ChoiceContent) ->
         default=content.default,
         response_url=content.response_url,
     )
-    fields = {
-        "choice_id": choice.choice_id,
-        "prompt": choice.prompt,
-        "choices": list(choice.choices),
-        "default": choice.default,
-    }
-    return OfferChoice(0, choice, output_of_message(row, message.key.message_id, "user_choice_required", fields))
+    return OfferChoice(0, choice, choice_output(row, message.key.message_id, choice))

@@ -8,8 +8,9 @@ turn is, unless something still runs for it. A compaction is over with its text.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from runtime import compaction, phrases
+from runtime import births, compaction, phrases
 from runtime.draft import Draft
+from runtime.items import shown_text
 from runtime.model.entries import AssistantText, Entry, Reported, ToolResult, UserText
 
 
@@ -31,8 +32,15 @@ def _asked_or_reported(draft: Draft, now_ms: int) -> Draft:
     if any(_reports(entry) for entry in since):
         return draft
     if any(isinstance(entry.body, UserText) and entry.body.cause is None for entry in since):
-        return _marked(draft, reports=True)
+        return _marked(draft, reports=True, report=_said_in_several_parts(draft))
     return draft.append(UserText(phrases.REPORT_OR_CLOSE), now_ms)
+
+
+def _said_in_several_parts(draft: Draft) -> str:
+    """Return all texts of the turn that ends, or nothing where its last one is all: notes of ours are texts as well."""
+    last = draft.entries[-1].turn
+    texts = [entry.body.text for entry in draft.entries if entry.turn == last and isinstance(entry.body, AssistantText)]
+    return shown_text("\n\n".join(texts), births.SAID_CHARS) if len(texts) > 1 else ""
 
 
 def _since_input(draft: Draft) -> Iterator[Entry]:
@@ -49,8 +57,8 @@ def _reports(entry: Entry) -> bool:
     return isinstance(body, ToolResult) and isinstance(body.deed, Reported)
 
 
-def _marked(draft: Draft, *, reports: bool = False, closes: bool = False) -> Draft:
+def _marked(draft: Draft, *, reports: bool = False, closes: bool = False, report: str = "") -> Draft:
     last = draft.entries[-1]
     assert isinstance(last.body, AssistantText)
-    body = replace(last.body, reports=reports, closes=closes)
+    body = replace(last.body, reports=reports, closes=closes, report=report)
     return replace(draft, entries=(*draft.entries[:-1], replace(last, body=body)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from runtime import births, phrases
 from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
-from runtime.items import shown_text
+from runtime.items import shown
 from runtime.limits import Limits
 from runtime.model.calls import Call
 from runtime.model.entries import CancelledCall, Event, EventSource, TextItem, ToolResult
@@ -30,11 +30,12 @@ def fired(draft: Draft, message: Message, content: EventContent, now_ms: int, li
         cause=message.key.message_id,
         source="subscription",
         origin=content.origin,
+        whole=content.payload,
     )
     if content.final:
         draft = draft.with_call(call, "ended")
     # One that has no thread of its own left to go to is told here: it is never dropped.
-    if content.associative or births.too_many(draft, limits) is not None:
+    if content.associative or births.takes_events_itself(draft, limits):
         return detach(draft, now_ms).append(event, now_ms)
     return draft.with_thread(births.event_child(draft, call, event, now_ms))
 
@@ -85,7 +86,7 @@ def told(
     if call is None:
         return draft.drop("word_about_unknown_call")
     source, text = _said(content)
-    items = (TextItem(shown_text(text, limits.item_chars)),)
+    items = (TextItem(shown(text, limits)),)
     event = Event(call.call_id, call.name, call.arguments, items, message.key.message_id, source)
     return detach(draft, now_ms).append(event, now_ms)
 
@@ -112,6 +113,6 @@ def go_to_their_own_threads(draft: Draft, messages: Sequence[Message], limits: L
     calls = [draft.call(message.content.call_id) for message in messages if isinstance(message.content, EventContent)]
     further = len(messages) - 1
     within = replace(limits, live_children=limits.live_children - further, open_threads=limits.open_threads - further)
-    return births.too_many(draft, within) is None and all(
+    return not births.takes_events_itself(draft, within) and all(
         call is not None and call.state == "subscribed" for call in calls
     )

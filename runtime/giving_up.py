@@ -16,9 +16,12 @@ from runtime.model.entries import AssistantText, Entry, Event, Reasoning, ToolCa
 from runtime.model.messages import WakeContent
 from runtime.model.threads import Commit, GaveUp, TokensOfDay
 from runtime.run import Run
+from runtime.steps import steps_since_input
 
 _BACK_OFF_FIRST_S = 5
 _BACK_OFF_LIMIT_S = 300
+# A transaction of DSQL takes 3,000 rows.
+_WITHHELD_AT_ONCE = 2_000
 DIED = "died"
 _TEXTS = {
     "model_refused": "The model provider refuses this input. It is kept, and no longer shown to the model.",
@@ -27,7 +30,8 @@ _TEXTS = {
     "too_many_completions": "The agent stopped: it took too many steps without anything new coming in.",
     "tokens_of_day_used": "The tokens of this conversation for today are used up.",
 }
-_UNAVAILABLE_TEXT = "The model could not be reached. The conversation goes on by itself when it can."
+_GOES_ON_TEXT = "The model could not be reached. The conversation goes on by itself when it can."
+_STOPS_TEXT = "The model could not be reached. The conversation goes on when something new comes in."
 
 
 def back_off_s(receive_count: int, chance: float) -> int:
@@ -67,7 +71,9 @@ def give_up(draft: Draft, failure: PermanentError | RetryableError, run: Run) ->
 
 def _keep_inputs(draft: Draft, code: str, run: Run) -> Commit:
     """Return the commit that keeps the inputs as they are and says that they are not answered yet."""
-    return _committed(draft, _gave_up(draft, code, _UNAVAILABLE_TEXT, _again(draft, run)), run)
+    again = _again(draft, run)
+    text = _STOPS_TEXT if again.due_ms is None and draft.asks else _GOES_ON_TEXT
+    return _committed(draft, _gave_up(draft, code, text, again), run)
 
 
 def withhold(draft: Draft, code: str, run: Run) -> Commit:
@@ -77,13 +83,21 @@ def withhold(draft: Draft, code: str, run: Run) -> Commit:
     message that ended processes is withheld alone: what was committed before it got that far without dying.
     """
     alone = code == DIED and draft.entries
-    suspects = () if alone else tuple(entry.position for entry in _since_last_completion(draft.thread.entries))
+    suspects = () if alone else _suspects(draft)
     entries = tuple(_withheld(entry, code) for entry in draft.entries)
     # A summary without what is asked of it would be none.
     again = _Again(None, None) if compaction.is_compaction(draft) else _again(draft, run)
     gave_up = _gave_up(draft, code, _TEXTS.get(code, _TEXTS["model_refused"]), again)
     plain = _committed(replace(draft, entries=entries), gave_up, run)
     return replace(plain, withheld=suspects, withheld_code=code)
+
+
+def _suspects(draft: Draft) -> tuple[int, ...]:
+    """Return the own positions of what may be refused, the newest; the rest, if there is any, at the next refusal."""
+    inherited = draft.row.birth.inherited
+    newer = _since_last_completion(draft.thread.entries)
+    shown = [entry.position for entry in newer if entry.withheld is None and entry.position > inherited]
+    return tuple(shown[:_WITHHELD_AT_ONCE])
 
 
 def stop(draft: Draft, code: str, run: Run) -> Commit:
@@ -135,7 +149,7 @@ def budget_used_up(draft: Draft, run: Run) -> str | None:
     """Return the code of the budget that forbids another completion, or None."""
     if _tokens_of(utc_day(run.ports.clock.now_ms()), draft) >= run.settings.tokens_per_day:
         return "tokens_of_day_used"
-    if _completions_since_input(draft) >= run.settings.completions_per_input:
+    if steps_since_input(draft) >= run.settings.completions_per_input:
         return "too_many_completions"
     return None
 
@@ -144,13 +158,3 @@ def _tokens_of(day: str, draft: Draft) -> int:
     """Return what the whole tree has used on this day. A root counts its own in its row, everybody else elsewhere."""
     own = draft.row.tokens if draft.row.birth.kind == "root" else TokensOfDay()
     return sum(tokens.used for tokens in (own, draft.thread.family.tokens) if tokens.day == day)
-
-
-def _completions_since_input(draft: Draft) -> int:
-    """Count completions since a message last entered history; only answers of the runtime's own have no cause."""
-    turns = set()
-    for entry in reversed(draft.own_entries()):
-        if getattr(entry.body, "cause", None) is not None:
-            break
-        turns.add(entry.turn)
-    return len(turns)

@@ -113,6 +113,10 @@ def report_message_id(child_id: str, position: int) -> str:
     return f"report:{child_id}:{position}"
 
 
+def stopped_message_id(child_id: str, version: int) -> str:
+    return f"report:{child_id}:stopped:{version}"
+
+
 def closed_message_id(child_id: str) -> str:
     return f"closed:{child_id}"
 

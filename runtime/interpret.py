@@ -11,6 +11,7 @@ from runtime import compaction, phrases
 from runtime.draft import Draft
 from runtime.endings import ended_turn
 from runtime.identity import call_id_at
+from runtime.items import ROW_TEXT_BYTES, json_bytes, shown, stored_text
 from runtime.limits import Limits
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
@@ -92,16 +93,22 @@ def _taken_apart(completion: Completion, *, without_calls: bool) -> _Turn:
 
 
 def _is_worth_keeping(part: SaidText | Thought) -> bool:
-    """Providers refuse blank text and unsigned reasoning when they get it back, and would do so for ever."""
+    """Providers refuse blank text and unsigned reasoning when they get it back, and would do so for ever.
+
+    A store refuses what is too large for a row, and would do so, too.
+    """
     if isinstance(part, SaidText):
         return bool(part.text.strip())
-    return bool(part.signature or part.redacted)
+    # What is signed may not be cut.
+    return bool(part.signature or part.redacted) and json_bytes([part.text, part.redacted]) <= ROW_TEXT_BYTES
 
 
 def _spoken(turn: _Turn) -> list[Body]:
     """Return the entries of what was said; without a call, the last of them carries how the turn ended."""
     bodies: list[Body] = [
-        AssistantText(part.text) if isinstance(part, SaidText) else Reasoning(part.text, part.signature, part.redacted)
+        AssistantText(stored_text(part.text))
+        if isinstance(part, SaidText)
+        else Reasoning(part.text, part.signature, part.redacted)
         for part in turn.said
     ]
     if turn.call is not None:
@@ -118,9 +125,10 @@ def _spoken(turn: _Turn) -> list[Body]:
 
 def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Place) -> Draft:
     call_id = call_id_at(draft.thread_id, draft.head + 1)
-    arguments = _parsed(wanted.arguments_json)
+    arguments = _parsed(wanted.arguments_json, at.moment.limits.message_bytes)
     name = wanted.name if TOOL_NAME.fullmatch(wanted.name) else _NAME_FOR_INVALID
-    stored = ToolCall(call_id, name, arguments or {}, wanted.provider_call_id, turn.not_run, turn.finish)
+    taken = {} if isinstance(arguments, str) else arguments
+    stored = ToolCall(call_id, name, taken, wanted.provider_call_id, turn.not_run, turn.finish)
     position = draft.head + 1
     draft = draft.append(stored, at.now_ms, at.turn)
     problem = phrases.TEXT_ONLY if compaction.is_compaction(draft) else None
@@ -133,6 +141,8 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
     due_ms = offer.due_times[name](stored.arguments, at.now_ms) if name in offer.due_times else None
     if isinstance(due_ms, str):
         return _answered(call_id, Answer(draft, f"Error: {due_ms}"), at)
+    if offer.targets[name].toolset is None and due_ms is None and _hears_of_nothing(draft):
+        return _answered(call_id, Answer(draft, phrases.NOTHING_WILL_COME), at)
     call = Call(
         call_id,
         name,
@@ -149,11 +159,16 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
     return draft.with_call(call)
 
 
+def _hears_of_nothing(draft: Draft) -> bool:
+    """Whether nothing can come that would wake this thread: it was made for one event, and nothing runs for it."""
+    return draft.row.birth.kind == "event" and draft.nothing_runs
+
+
 def _answered(call_id: str, answer: Answer, at: _Place) -> Draft:
     """Append the result in the same turn: a synchronous call and its result are in one commit."""
     result = ToolResult(
         call_id,
-        (TextItem(answer.text),),
+        (TextItem(shown(answer.text, at.moment.limits)),),
         status="error" if answer.is_error else "success",
         cancelled=answer.cancelled,
         deed=answer.deed,
@@ -161,18 +176,22 @@ def _answered(call_id: str, answer: Answer, at: _Place) -> Draft:
     return answer.draft.append(result, at.now_ms, at.turn)
 
 
-def _parsed(arguments_json: str) -> JsonObject | None:
-    """Return the arguments, or None when they are no JSON object. A tool without arguments gets no text at all."""
-    if not arguments_json.strip():
-        return {}
+def _parsed(arguments_json: str, limit_bytes: int) -> JsonObject | str:
+    """Return the arguments, or why there are none, worded for the model. A tool without any gets no text at all."""
     try:
-        parsed = read_json(arguments_json, MAX_ARGUMENT_DEPTH)
+        parsed = read_json(arguments_json, MAX_ARGUMENT_DEPTH) if arguments_json.strip() else {}
     except UnreadableJson:
-        return None
-    return parsed if isinstance(parsed, dict) else None
+        parsed = None
+    if not isinstance(parsed, dict):
+        return f"Error: the arguments are not a JSON object: {_quoted(arguments_json)}. Issue the call again."
+    size_bytes = json_bytes(parsed)
+    if size_bytes > limit_bytes:
+        most = f"{size_bytes:,} bytes, and at most {limit_bytes:,} can be handed over"
+        return f"Error: the arguments are too large: they have {most}. Issue the call again with less."
+    return parsed
 
 
-def _problem(wanted: WantedCall, arguments: JsonObject | None, stop: str, offer: Offer) -> str | None:
+def _problem(wanted: WantedCall, arguments: JsonObject | str, stop: str, offer: Offer) -> str | None:
     """Return why this call must not be run, worded for the model, or None."""
     known = wanted.name in offer.targets or wanted.name in offer.synchronous
     if stop != "tool_use":
@@ -181,8 +200,8 @@ def _problem(wanted: WantedCall, arguments: JsonObject | None, stop: str, offer:
         return f"Error: {wanted.name} cannot be called here. Use one of the tools you are offered."
     if not known:
         return f"Error: there is no tool named {_quoted(wanted.name)}. Use one of the tools you are offered."
-    if arguments is None:
-        return f"Error: the arguments are not a JSON object: {_quoted(wanted.arguments_json)}. Issue the call again."
+    if isinstance(arguments, str):
+        return arguments
     complaint = offer.checkers[wanted.name].complaint(arguments)
     return None if complaint is None else f"Error: the arguments do not fit the tool's schema: {complaint}"
 

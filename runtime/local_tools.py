@@ -3,6 +3,7 @@
 They call back as any server does, through the receiver and its checks; only the network is left out.
 """
 
+import base64
 import json
 import secrets
 from collections.abc import Callable, Sequence
@@ -37,9 +38,13 @@ class LocalCall:
         self._post = post
         self._await_choice = await_choice
 
-    def answer(self, text: str) -> None:
-        """Give the call's one result; the first one counts."""
-        self._call_back("tool_result", id=self.call_id, text=_text(text))
+    def answer(self, text: str = "", *, images: Sequence[bytes] = ()) -> None:
+        """Give the call's one result, pictures behind the text; the first one counts.
+
+        A picture is a PNG, JPEG, GIF or WebP file; in place of one that no model takes stands a text that says why.
+        """
+        content = [{"type": "text", "text": _text(text)}, *map(_image, images)]
+        self._call_back("tool_result", id=self.call_id, content=content)
 
     def subscribe(self, text: str = "") -> None:
         """Give the call's one result, and go on: `fire` tells what happens from now on."""
@@ -131,6 +136,11 @@ class LocalServer:
         answer = receive(Request("POST", path, json.dumps(fields).encode()), self._ports, self._limits)
         if answer.status != 200:
             raise ValueError(json.loads(answer.body)["error"])
+
+
+def _image(content: bytes) -> JsonObject:
+    # What kind of image it is, its bytes say: nothing that is claimed of it is looked at.
+    return {"type": "image", "data": base64.b64encode(content).decode(), "mediaType": "image/*"}
 
 
 def _text(given: str) -> str:

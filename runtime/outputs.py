@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from runtime.identity import entry_output_id, message_output_id, seed_id_at
 from runtime.items import plain_text, shown_text
+from runtime.model.choices import Choice
 from runtime.model.entries import (
     AssistantText,
     Closed,
@@ -57,7 +58,7 @@ def _outputs_of_text(row: ThreadRow, entry: Entry, body: AssistantText) -> Itera
         text = body.text[index : index + _TEXT_CHARS]
         yield _output(row, entry, "text", {"text": text}, min(index // _TEXT_CHARS, _REPORT - 1))
     if body.reports:
-        yield _report(row, entry, body.text)
+        yield _report(row, entry, body.report or body.text)
     if body.closes:
         yield _closed(row, entry)
     if body.finish is not None:
@@ -122,6 +123,17 @@ def output_of_message(row: ThreadRow, message_id: str, type_: OutputType, fields
     """Return an output that no entry stands behind; the message it is about is part of its name."""
     output_id = message_output_id(row.thread_id, message_id, type_, code)
     return Output(output_id, type_, row.thread_id, row.root_id, None, row.person.metadata, fields)
+
+
+def choice_output(row: ThreadRow, message_id: str, choice: Choice) -> Output:
+    """Return what shows a choice to its user."""
+    fields = {
+        "choice_id": choice.choice_id,
+        "prompt": choice.prompt,
+        "choices": list(choice.choices),
+        "default": choice.default,
+    }
+    return output_of_message(row, message_id, "user_choice_required", fields)
 
 
 def error_output(row: ThreadRow, message_id: str, code: str, text: str, *, retrying: bool = False) -> Output:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from runtime import identity
+from runtime.items import shown_text
 from runtime.model.calls import Call
 from runtime.model.messages import (
     BounceContent,
@@ -16,6 +17,9 @@ from runtime.model.messages import (
     WakeContent,
 )
 from runtime.model.threads import ThreadRow
+
+# SQS takes 1 MiB (1,048,576 bytes), and in ASCII JSON a character takes up to twelve.
+_CARRIED_CHARS = 80_000
 
 
 def wake_message(thread_id: str, version: int, attempt: int = 0) -> Message:
@@ -44,6 +48,12 @@ def timer_message(thread_id: str, call: Call) -> Message:
 def report(row: ThreadRow, position: int, text: str) -> Message:
     """Return what a child tells its parent with the entry at this position."""
     key = MessageKey("thread_report", identity.report_message_id(row.thread_id, position))
+    return _to_parent(row, key, ReportContent(row.birth.call_id, row.thread_id, shown_text(text, _CARRIED_CHARS)))
+
+
+def word_of_stopping(row: ThreadRow, text: str) -> Message:
+    """Return what a parent hears of a child that gave up, and that nothing but a word of its parent wakes again."""
+    key = MessageKey("thread_report", identity.stopped_message_id(row.thread_id, row.version))
     return _to_parent(row, key, ReportContent(row.birth.call_id, row.thread_id, text))
 
 

@@ -31,7 +31,11 @@ WITHHELD_INPUT = "[An input was here. It could not be handled, so it is not show
 WITHHELD_OUTPUT = "(withheld)"
 CUT_OFF = "[The answer ended here: it reached the limit of its length.]"
 STOPPED_EARLY = "[The answer ended here: it could not be completed.]"
-IMAGE_NOT_SHOWN = "[An image was here. It is not shown: this deployment passes text only.]"
+IMAGE = "[image]"
+IMAGE_OF_TEXT_MODEL = "[An image was here. It is not shown: this deployment passes text only.]"
+IMAGE_OF_LONG_AGO = "[An image was here. It is not shown any more: newer ones take the room there is.]"
+IMAGE_BEFORE_OTHERS = "[An image was here. It is not shown: too many came with it.]"
+IMAGE_LOST = "[An image was here. It is not shown: it cannot be found any more.]"
 CANCEL_ACCEPTED = "Cancelled. No result of that call will arrive any more."
 SUBSCRIPTION_ENDED = "Ended. No event of that subscription will arrive any more."
 INJECTED_TOOL = "receive_event__injected"
@@ -44,6 +48,7 @@ NO_RESULT_YET = (
     "arrive by itself, as an event."
 )
 BOUNCED = "Error: your message was not read: the thread had closed. Its last report, if it made one, came to you."
+NOTHING_WILL_COME = "Error: nothing will come that could wake you. End your turn: that closes this thread."
 QUEUED_FOR_CHILD = "Queued. If the thread closes before it reads this, its closing report tells you so."
 HANDLE_ONE_EVENT = (
     "Handle the one event that follows. Report to your parent if it matters; it hears nothing of you otherwise. "
@@ -113,6 +118,10 @@ def woken_after(seconds: int) -> str:
 
 def cut_note(shown_chars: int, all_chars: int) -> str:
     return f"\n[Cut: the first {shown_chars} of {all_chars} characters are shown.]"
+
+
+def image_not_taken(reason: str) -> str:
+    return f"[An image was here. It is not shown: {reason}.]"
 
 
 def left_out_note(items: int) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from runtime.model.choices import Choice, View
-from runtime.model.messages import Message, MessageKey, PayloadRef
+from runtime.model.entries import PayloadRef
+from runtime.model.messages import Message, MessageKey
 from runtime.model.outputs import Output
 from runtime.model.threads import Commit, EndedThread, Thread, Wanted
 from runtime.model.toolsets import CachedManifest, Invocation, Notice, ToolServer

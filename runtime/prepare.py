@@ -7,7 +7,7 @@ from typing import assert_never
 from runtime import compaction, events, phrases
 from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
-from runtime.items import shown_bytes, shown_items, shown_text
+from runtime.items import shown, shown_items
 from runtime.limits import Limits
 from runtime.model.calls import ASKING_STATES, CallState
 from runtime.model.entries import Event, TextItem, ToolResult, UserText
@@ -44,17 +44,17 @@ def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Dra
         return draft.drop("unknown_thread")  # only somebody who speaks can begin a conversation
     match content:
         case TextContent():
-            return _text(draft, message, replace(content, text=_shown(content.text, limits)), now_ms)
+            return _text(draft, message, replace(content, text=_said(content.text, limits)), now_ms)
         case ResultContent():
-            shown = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
-            return _result(draft, message, shown, now_ms, limits)
+            kept = replace(content, items=shown_items(content.items, limits))
+            return _result(draft, message, kept, now_ms, limits)
         case UndeliveredContent():
             return _undelivered(draft, message, content, now_ms)
         case TimerContent():
             return _time_is_over(draft, message, content, now_ms)
         case EventContent():
-            shown_event = replace(content, items=shown_items(content.items, limits.item_chars, limits.message_bytes))
-            return events.fired(draft, message, shown_event, now_ms, limits)
+            kept_event = replace(content, items=shown_items(content.items, limits))
+            return events.fired(draft, message, kept_event, now_ms, limits)
         case ReportContent() | ParentContent() | BounceContent():
             return events.told(draft, message, content, now_ms, limits)
         case CompactionContent():
@@ -67,23 +67,20 @@ def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Dra
             assert_never(content)
 
 
-def _shown(text: str, limits: Limits) -> str:
-    if not text.strip():
-        return phrases.EMPTY_MESSAGE
-    shown = shown_text(text, limits.item_chars)
-    fitting = shown_bytes(shown, limits.message_bytes)
-    return shown if fitting == shown else f"{fitting}{phrases.cut_note(len(fitting), len(text))}"
+def _said(text: str, limits: Limits) -> str:
+    return shown(text, limits) if text.strip() else phrases.EMPTY_MESSAGE
 
 
 def _text(draft: Draft, message: Message, content: TextContent, now_ms: int) -> Draft:
-    spoken = detach(draft, now_ms).append(UserText(content.text, message.key.message_id), now_ms)
+    spoken = detach(draft, now_ms).append(UserText(content.text, message.key.message_id, content.payload), now_ms)
     person = _newest_asker(draft.row.person, content, message.sent_ms)
     return replace(spoken, row=replace(spoken.row, person=person))
 
 
 def _newest_asker(person: Person, content: TextContent, sent_ms: int) -> Person:
     """Metadata is replaced whole, and only by a message sent after the one that set it: redeliveries come late."""
-    if content.metadata is None or sent_ms < person.metadata_sent_ms:
+    is_older = person.metadata is not None and sent_ms <= person.metadata_sent_ms  # as the stores judge it
+    if content.metadata is None or is_older:
         return person
     user_id = content.metadata.get("user_id")
     return Person(
@@ -108,6 +105,7 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int,
             origin=content.origin,
             display_as=content.display_as,
             deed=timer_stopped(call),
+            whole=content.payload,
         )
         return draft.append(result, now_ms).with_call(call, state_after)
     if call.state in ("detached", "failed"):
@@ -120,6 +118,7 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int,
             source="late_result",
             origin=content.origin,
             display_as=content.display_as,
+            whole=content.payload,
         )
         # Another call may be pending by now: an event must never land behind an unanswered call.
         return detach(draft, now_ms).append(event, now_ms).with_call(call, state_after)

@@ -62,6 +62,7 @@ class Settings(BaseModel):
     model_id: str = "global.anthropic.claude-sonnet-4-6"
     model_thinking: Literal["off", "adaptive"] = "off"  # a fixed budget does not go with turns the runtime injects
     model_cache_points: int = Field(default=4, ge=0, le=4)
+    model_images: bool | None = None  # whether it reads images; not set: as the model's id says, see `shows_images`
     model_stall_s: float = Field(default=120, gt=0)
     model_window_tokens: int = Field(default=200_000, ge=1_000)
     compaction_share: float = Field(default=0.75, gt=0, le=1)
@@ -102,6 +103,14 @@ class Settings(BaseModel):
     http_connect_s: float = Field(default=3, gt=0)
     http_total_s: float = Field(default=10, gt=0)
     http_tries: int = Field(default=3, ge=1)
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether the model is sent images. Every model of Anthropic's reads them; another one is not known to.
+
+        One that does not would refuse the whole request, so a doubt means no.
+        """
+        return "anthropic." in self.model_id if self.model_images is None else self.model_images
 
     @classmethod
     def check(cls, given: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ another attempt hands over instead of answering beside it.
 from collections.abc import Sequence
 
 from runtime import compaction, giving_up
-from runtime.arrival import loaded, unhandled, with_payloads
+from runtime.arrival import arrived, loaded, unhandled
 from runtime.completing import complete, with_tokens
 from runtime.draft import Draft
 from runtime.effects import effects_after, effects_of_messages
@@ -63,12 +63,12 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
         ports.receipts.write(thread_id, messages, thread.row.head)
         return SliceResult.of(deliveries, progress, messages, ["thread_closed"] * len(messages))
 
-    messages = [with_payloads(delivery.message, ports.payloads) for delivery in case.deliveries]
+    messages = [delivery.message for delivery in case.deliveries]
+    is_condemned = case.verdict == "withhold this message"  # perhaps for what it brings, which is left where it is
+    if not is_condemned:
+        messages = [arrived(message, ports.payloads, run.limits) for message in messages]
     draft = prepare(thread, messages, ports.clock.now_ms(), run.limits)
-    if case.verdict == "withhold this message":
-        thread = settle(giving_up.withhold(draft, giving_up.DIED, run), thread, run)
-    else:
-        thread = answer(draft, run)
+    thread = settle(giving_up.withhold(draft, giving_up.DIED, run), thread, run) if is_condemned else answer(draft, run)
     perform(effects_of_messages(thread, messages), thread.row, run)  # those that leave no row
     ports.receipts.write(thread_id, messages, thread.row.head)
     result = SliceResult.of(deliveries, progress, messages, draft.dropped)

@@ -19,6 +19,7 @@ from runtime.adapters.aws.scheduler import SchedulerTimers, TimerTargets
 from runtime.adapters.aws.secrets import BearerTokens, SecretsKeyring
 from runtime.adapters.aws.signing import SigV4Signer
 from runtime.adapters.aws.sqs import SqsInputQueue, SqsQueues
+from runtime.adapters.cached_payloads import CachedPayloads
 from runtime.adapters.clock import SystemClock
 from runtime.adapters.http.servers import HttpToolServers
 from runtime.batch import Workers
@@ -27,6 +28,9 @@ from runtime.run import Environment
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
 from runtime.tools.toolsets import Toolsets
+
+# A small part of a slice function's memory, and enough for the images of several conversations.
+_CACHED_PAYLOADS_BYTES = 64_000_000
 
 
 def workers_on_aws(settings: Settings) -> Workers:
@@ -57,7 +61,9 @@ def workers_on_aws(settings: Settings) -> Workers:
         manifests=DynamoManifests(dynamodb, settings.state_table, clock, settings.manifest_life_s),
         queues=SqsQueues(sqs, settings.input_queue_url, settings.output_queue_url, keyring, clock),
         timers=SchedulerTimers(sqs, boto3.client("scheduler", config=config), targets, keyring, clock),
-        payloads=S3Payloads(boto3.client("s3", config=config), settings.payload_bucket),
+        payloads=CachedPayloads(
+            S3Payloads(boto3.client("s3", config=config), settings.payload_bucket), _CACHED_PAYLOADS_BYTES
+        ),
         model=bedrock.BedrockModel(
             boto3.client("bedrock-runtime", config=bedrock.client_config(settings.worker_threads)),
             BedrockOptions(

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from runtime.model.entries import JsonObject
-from runtime.model.messages import PayloadRef
+from runtime.model.entries import JsonObject, PayloadRef
 
 
 @dataclass(frozen=True, slots=True)

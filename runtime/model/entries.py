@@ -15,11 +15,20 @@ class TextItem:
 
 
 @dataclass(frozen=True, slots=True)
+class PayloadRef:
+    """Content too large for a message or a row, kept in the payload store under this key."""
+
+    key: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ImageItem:
-    """`data` is base64, as it came."""
+    """`data` is base64. `payload` stands for it in history, where images are kept by reference."""
 
     data: str
     media_type: str
+    payload: PayloadRef | None = None
     type: Literal["image"] = "image"
 
 
@@ -112,10 +121,14 @@ Deed = Spawned | ToldChild | Reported | Closed | StoppedTimer
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """`cause` is the id of the message that brought it; None where the runtime itself says something."""
+    """`cause` is the id of the message that brought it; None where the runtime itself says something.
+
+    `whole` is where all of a text lies that was cut.
+    """
 
     text: str
     cause: str | None = None
+    whole: PayloadRef | None = None
     kind: Literal["user"] = "user"
 
 
@@ -123,13 +136,15 @@ class UserText:
 class AssistantText:
     """Empty text is a turn without words; it is shown to the model as `(no reply)`.
 
-    `reports`: the text goes to the parent as well. `closes`: with it, the thread closed.
+    `reports`: the text goes to the parent as well; `report` is what goes there, where the turn said more than this
+    text. `closes`: with it, the thread closed.
     """
 
     text: str
     finish: Finish | None = None
     reports: bool = False
     closes: bool = False
+    report: str = ""
     kind: Literal["assistant"] = "assistant"
 
 
@@ -158,7 +173,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The one answer to a call. `cause` is None when the runtime itself answered within the turn."""
+    """The one answer to a call. `cause` is None when the runtime itself answered within the turn.
+
+    `whole` is where all of the items lie, as they came, if they may not all be here.
+    """
 
     call_id: str
     items: tuple[Item, ...]
@@ -168,6 +186,7 @@ class ToolResult:
     cancelled: CancelledCall | None = None
     display_as: str | None = None
     deed: Deed | None = None
+    whole: PayloadRef | None = None
     kind: Literal["tool_result"] = "tool_result"
 
 
@@ -176,7 +195,10 @@ EventSource = Literal["late_result", "undelivered", "subscription", "report", "p
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that arrived by itself about an earlier call: one row, shown to the model as a call and its result."""
+    """Something that arrived by itself about an earlier call: one row, shown to the model as a call and its result.
+
+    `whole` as in a result.
+    """
 
     call_id: str
     name: str
@@ -188,6 +210,7 @@ class Event:
     origin: Origin | None = None
     display_as: str | None = None
     cancelled: CancelledCall | None = None
+    whole: PayloadRef | None = None
     kind: Literal["event"] = "event"
 
 

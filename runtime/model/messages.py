@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from runtime.model.entries import Item, JsonObject, Origin
+from runtime.model.entries import Item, JsonObject, Origin, PayloadRef
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -14,24 +14,20 @@ class MessageKey:
 
 
 @dataclass(frozen=True, slots=True)
-class PayloadRef:
-    """Content too large for a queue message, kept in the payload store under this key."""
-
-    key: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class TextContent:
-    """Somebody speaks. `metadata` replaces the root's when this message was sent after the one that set it."""
+    """Somebody speaks. `metadata` replaces the root's when this message was sent after the one that set it.
+
+    `payload` is where all of a text lies that is too long to be shown whole.
+    """
 
     text: str
     metadata: JsonObject | None = None
+    payload: PayloadRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ResultContent:
-    """A tool answers a call. `payload` stands for `items` that travel by reference."""
+    """A tool answers a call. `payload` stands for `items` that travel by reference; once they are here, it stays."""
 
     call_id: str
     items: tuple[Item, ...]
@@ -60,7 +56,7 @@ class WakeContent:
 class EventContent:
     """A subscription fires. `associative`: for the thread itself, else a thread of its own handles it.
 
-    `final`: the last one. `payload` stands for `items` that travel by reference.
+    `final`: the last one. `payload` as in a result.
     """
 
     call_id: str

@@ -106,6 +106,10 @@ class Compaction:
     since_ms: int
     failed_at: int | None = None
 
+    @property
+    def failed(self) -> bool:
+        return self.failed_at is not None
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadRow:

@@ -61,7 +61,13 @@ def _due_in_zone(local: datetime, zone: ZoneInfo, now_ms: int) -> int | str:
             f"Give {_in_utc(first)} with timezone UTC, or another time."
         )
     full_second = first.replace(microsecond=0) + timedelta(seconds=1 if first.microsecond else 0)
-    return max(now_ms, int(full_second.timestamp()) * 1000)
+    due_ms = max(now_ms, int(full_second.timestamp()) * 1000)
+    # A timer is signed when it is set: when it goes off, its key must still be known.
+    return (
+        due_ms
+        if due_ms <= now_ms + LONGEST_S * 1000
+        else "this is more than a year away. Sleep a year, and then again."
+    )
 
 
 def _in_utc(at: datetime) -> str:

@@ -6,9 +6,6 @@ from runtime.model.entries import Closed, JsonObject, Reported, Spawned, ToldChi
 from runtime.model.turns import ToolSpec
 from runtime.tools.offer import Answer, Asked, Builtin
 
-# A message of ours has to fit the queue: what a thread says to another is cut to this.
-_SAID_CHARS = 50_000
-
 
 def _spawn_thread(asked: Asked) -> Answer:
     draft, arguments = asked.draft, asked.arguments
@@ -18,7 +15,7 @@ def _spawn_thread(asked: Asked) -> Answer:
     problem = births.too_many(draft, asked.limits)
     if problem is not None:
         return Answer(draft, f"Error: no thread was started: {problem}. Do the work here, or close one first.")
-    instructions = shown_text(str(arguments["instructions"]), _SAID_CHARS)
+    instructions = shown_text(str(arguments["instructions"]), births.SAID_CHARS)
     child = births.spawned_child(
         draft, asked.call, instructions, inherits=bool(arguments.get("inherit_context", True)), now_ms=asked.now_ms
     )
@@ -30,7 +27,7 @@ def _spawn_thread(asked: Asked) -> Answer:
 def _report_to_parent(asked: Asked) -> Answer:
     if asked.draft.row.birth.parent_id is None:
         return Answer(asked.draft, "Error: this thread has no parent to report to. Just write your answer.")
-    report = shown_text(str(asked.arguments["report"]), _SAID_CHARS)
+    report = shown_text(str(asked.arguments["report"]), births.SAID_CHARS)
     return Answer(asked.draft, "Reported.", Reported(report))
 
 
@@ -40,7 +37,7 @@ def _close_thread(asked: Asked) -> Answer:
         return Answer(draft, "Error: this thread has no parent, and does not close. Just end your turn.")
     if thread_id != draft.thread_id:
         return Answer(draft, f"Error: a thread closes only itself. This one is {draft.thread_id}.")
-    last_report = shown_text(str(asked.arguments.get("report_to_parent") or ""), _SAID_CHARS)
+    last_report = shown_text(str(asked.arguments.get("report_to_parent") or ""), births.SAID_CHARS)
     return Answer(draft.closed(), "Closed.", Closed(last_report))
 
 
@@ -50,7 +47,7 @@ def _send_message_to_child(asked: Asked) -> Answer:
     if child is None:
         listed = ", ".join(child.thread_id for child in draft.children) or "none"
         return Answer(draft, f"Error: this is not an open child of this thread. Those are: {listed}.")
-    message = shown_text(str(asked.arguments["message"]), _SAID_CHARS)
+    message = shown_text(str(asked.arguments["message"]), births.SAID_CHARS)
     told = draft.with_call(births.answered_by_runtime(asked.call, draft, asked.now_ms))
     return Answer(told, phrases.QUEUED_FOR_CHILD, ToldChild(child_id, child.birth.call_id, message))
 

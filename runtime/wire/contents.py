@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from runtime.errors import InvalidMessage
-from runtime.model.entries import Item, JsonObject, Origin, TextItem
+from runtime.model.entries import Item, JsonObject, Origin, PayloadRef, TextItem
 from runtime.model.messages import (
     BounceContent,
     ChoiceAnswerContent,
@@ -19,7 +19,6 @@ from runtime.model.messages import (
     EventContent,
     OauthContent,
     ParentContent,
-    PayloadRef,
     ReportContent,
     ResultContent,
     TextContent,

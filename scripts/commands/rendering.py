@@ -7,6 +7,7 @@ from rich.text import Text
 
 from scripts.commands.messages import JsonValue
 from scripts.commands.outputs import Output
+from scripts.commands.terminal import harmless
 
 SHOWN_CHARACTERS = 500
 
@@ -25,7 +26,13 @@ class Screen:
 
 
 def render(output: Output) -> Text:
-    """One output as a line for people. The output's own text is never read as markup."""
+    """One output as a line for people. The output's own text is never read as markup, nor by the terminal."""
+    line = _render(output)
+    line.plain = harmless(line.plain)
+    return line
+
+
+def _render(output: Output) -> Text:
     prefix = f"[{output.thread_id}] " if output.is_of_child else ""
     match output.type:
         case "text":
@@ -70,7 +77,7 @@ def _render_news(output: Output, prefix: str) -> Text:
 
 def render_user(text: str) -> Text:
     """What the user said, as a line beside those of `render`."""
-    return Text.assemble(("user   ", "bold"), text)
+    return Text.assemble(("user   ", "bold"), harmless(text))
 
 
 def _question(output: Output) -> str:

@@ -14,18 +14,7 @@ from scripts.commands.files import writable_file
 from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
-from scripts.demonstration.choices import TITLE as CHOICES_TITLE
-from scripts.demonstration.choices import run_choices
-from scripts.demonstration.crash import TITLE as CRASH_TITLE
-from scripts.demonstration.crash import run_crash
-from scripts.demonstration.crash_threads import TITLE as CRASH_THREADS_TITLE
-from scripts.demonstration.crash_threads import run_crash_threads
-from scripts.demonstration.events import TITLE as EVENTS_TITLE
-from scripts.demonstration.events import run_events
-from scripts.demonstration.outage import TITLE as OUTAGE_TITLE
-from scripts.demonstration.outage import run_outage
-from scripts.demonstration.poison import TITLE as POISON_TITLE
-from scripts.demonstration.poison import run_poison
+from scripts.demonstration import choices, compaction, crash, crash_threads, events, outage, poison, sleep, threads
 from scripts.demonstration.scenarios import (
     SCENARIOS,
     Conversation,
@@ -34,8 +23,6 @@ from scripts.demonstration.scenarios import (
     collect_evidence,
     new_thread_id,
 )
-from scripts.demonstration.threads import TITLE as THREADS_TITLE
-from scripts.demonstration.threads import run_threads
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict, counted
 from scripts.offline_stack.command import show_step
@@ -44,13 +31,15 @@ from scripts.offline_stack.supervisor import StackError
 
 # Those that are more than one conversation, with what they show.
 LONG_SCENARIOS: Mapping[str, tuple[str, Callable[[OfflineStack, Console], Verdict]]] = {
-    "threads": (THREADS_TITLE, run_threads),
-    "events": (EVENTS_TITLE, run_events),
-    "choices": (CHOICES_TITLE, run_choices),
-    "crash": (CRASH_TITLE, run_crash),
-    "crash-threads": (CRASH_THREADS_TITLE, run_crash_threads),
-    "outage": (OUTAGE_TITLE, run_outage),
-    "poison": (POISON_TITLE, run_poison),
+    "threads": (threads.TITLE, threads.run_threads),
+    "events": (events.TITLE, events.run_events),
+    "choices": (choices.TITLE, choices.run_choices),
+    "sleep": (sleep.TITLE, sleep.run_sleep),
+    "compaction": (compaction.TITLE, compaction.run_compaction),
+    "crash": (crash.TITLE, crash.run_crash),
+    "crash-threads": (crash_threads.TITLE, crash_threads.run_crash_threads),
+    "outage": (outage.TITLE, outage.run_outage),
+    "poison": (poison.TITLE, poison.run_poison),
 }
 NAMES = (*SCENARIOS, *LONG_SCENARIOS)
 # What is played when nothing is chosen ends within a minute; each of the others takes longer than that.

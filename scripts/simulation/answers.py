@@ -1,21 +1,22 @@
 """The model of a run: what it says is chosen by whoever chooses the moves, within what its provider allows."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from runtime.adapters.aws.bedrock_request import BedrockOptions, converse_arguments
 from runtime.errors import CutByDeadline, Misconfigured, ModelUnavailable, PermanentError, RuntimeProblem, TooLong
-from runtime.model.entries import Usage
-from runtime.model.turns import Completion, ModelRequest, Part, SaidText, TextBlock, WantedCall
+from runtime.model.turns import Completion, ModelRequest, SaidText, TextBlock
 from scripts.offline_stack.model_endpoint.request import ModelLimits, read_request
 from scripts.offline_stack.model_endpoint.rules import Refusal, refusal_of
 from scripts.simulation.process import Call
+from scripts.simulation.turns import Scene, turn
 from scripts.simulation.violation import require
 
 POISON = "poison"  # whoever asks the model about it dies
 REFUSED = "forbidden"  # the provider refuses it
-_USAGE = Usage(10, 5)
+HUGE = "huge"  # the provider finds whatever shows it too long
+SAID_BADLY = (POISON, REFUSED, HUGE)
 
 FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
     "is overloaded": ModelUnavailable,
@@ -24,18 +25,6 @@ FAILURES: Mapping[str, Callable[[], RuntimeProblem]] = {
     "refuses for no reason": PermanentError,
     "finds it too long": TooLong,
 }
-TURNS = (
-    "builds",
-    "explodes",
-    "deploys",
-    "lists",
-    "cancels",
-    "waits",
-    "calls twice",
-    "guesses a tool",
-    "says nothing",
-    "is cut short",
-)
 
 
 class Answers:
@@ -49,45 +38,21 @@ class Answers:
         check(request)
         if shows(request, REFUSED):
             raise PermanentError
-        return self.turn("says", ())
+        if shows(request, HUGE):
+            raise TooLong
+        return self.turn("says", Scene(()))
 
-    def turn(self, chosen: str, running: Sequence[str]) -> Completion:
-        """Return the turn of this name; `running` are ids of calls that may be cancelled."""
+    def turn(self, chosen: str, scene: Scene) -> Completion:
+        """Return the turn of this name, taken by whom the scene shows."""
         self._number += 1
-        said = SaidText(f"said {self._number}")
-        if chosen == "says nothing":
-            return Completion((), "end_turn", _USAGE)
-        if chosen == "is cut short":
-            return Completion((said, _call("run_build", '{"sec')), "max_tokens", _USAGE)
-        parts = _CALLS.get(chosen)
-        if chosen == "cancels":
-            cancelled = running[0] if running else "call_of_nobody"
-            parts = (_call("cancel_tool_call", json.dumps({"tool_call_id": cancelled})),)
-        return (
-            Completion((said,), "end_turn", _USAGE) if parts is None else Completion((said, *parts), "tool_use", _USAGE)
-        )
-
-
-def _call(name: str, arguments: str = "{}") -> Part:
-    return WantedCall("call_0", name, arguments)  # providers do repeat their ids
-
-
-_CALLS: Mapping[str, tuple[Part, ...]] = {
-    "builds": (_call("run_build"),),
-    "deploys": (_call("deploy"),),
-    "explodes": (_call("explode"),),
-    "lists": (_call("list_activity"),),
-    "waits": (_call("sleep_until_event_or_input"),),
-    "calls twice": (_call("run_build"), _call("deploy")),
-    "guesses a tool": (_call("no such tool!"),),
-}
+        return turn(chosen, SaidText(f"said {self._number}"), scene)
 
 
 def kills(call: Call) -> bool:
     """Return whether no process survives this call."""
     if call.name == "model.complete":
         return shows(call.arguments[0], POISON)
-    return call.name == "servers.invoke" and bool(call.arguments[0].body["operation"] == "explode")
+    return call.name == "servers.invoke" and bool(call.arguments[0].body.get("operation") == "explode")
 
 
 def shows(request: ModelRequest, word: str) -> bool:

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scripts.simulation.answers import FAILURES, POISON, REFUSED, TURNS, kills, shows
-from scripts.simulation.process import Process
+from runtime.model.calls import ASKING_STATES
+from scripts.simulation.answers import HUGE, REFUSED, SAID_BADLY, kills, shows
+from scripts.simulation.outcomes import DEATHS, OUTCOMES
+from scripts.simulation.process import Call, Process
 from scripts.simulation.profile import Fault
+from scripts.simulation.tools import EVENTS, WISHES
+from scripts.simulation.turns import TURNS
 from scripts.simulation.world import Move, World
 
 
@@ -15,37 +19,6 @@ class Choice:
 
     move: Move
     fault: Fault | None = None
-
-
-# What may become of a call besides "ok", by its name.
-_DEATHS: tuple[tuple[str, Fault], ...] = (("dies before", "death"), ("dies after", "death"))
-_AWAY: tuple[tuple[str, Fault], ...] = (("is away", "outage"),)
-_LOST: tuple[tuple[str, Fault], ...] = (*_AWAY, ("loses the reply", "outage"))
-_OUTCOMES: dict[str, tuple[tuple[str, Fault], ...]] = {
-    "history.load": _AWAY,
-    "history.commit": (
-        *_AWAY,
-        ("is unknown and did not happen", "unknown"),
-        ("is unknown and happened", "unknown"),
-        ("is unknown and happens later", "unknown"),
-    ),
-    "receipts.read": _AWAY,
-    "receipts.write": _LOST,
-    "receipts.mark": _LOST,
-    "queues.send_inputs": _LOST,
-    "queues.send_outputs": (*_LOST, ("sends half", "outage")),
-    "timers.start": _LOST,
-    "payloads.get": (*_AWAY, ("finds nothing", "outage")),
-    "keyring.find": _AWAY,
-    "keyring.signing": _AWAY,
-    "queue.postpone": _AWAY,
-    "queue.park": _LOST,
-    "servers.manifest": _AWAY,
-    "manifests.read": _AWAY,
-    "manifests.write": _AWAY,
-    "servers.invoke": (*_AWAY, ("is refused", "refusal"), ("takes it and breaks", "refusal")),
-    "model.complete": tuple((failure, "model") for failure in FAILURES),
-}
 
 
 def choices(world: World) -> Iterator[Choice]:
@@ -66,12 +39,26 @@ def _of_process(world: World, process: Process) -> Iterator[Choice]:
         yield Choice(Move(process.name, "dies before"))
         return
     yield Choice(Move(process.name, "ok"))
-    turns = [turn for turn in TURNS if turn != "explodes" or world.system.profile.poisons]
-    if call.name == "model.complete" and world.turns and not shows(call.arguments[0], REFUSED):
-        yield from (Choice(Move(process.name, turn)) for turn in turns)
-    for outcome, fault in (*_DEATHS, *_OUTCOMES.get(call.name, ())):
+    if call.name == "model.complete" and world.turns and not _is_refused(call):
+        yield from (Choice(Move(process.name, turn)) for turn in _turns(world, process.thread_id))
+    for outcome, fault in (*DEATHS, *OUTCOMES.get(call.name, ())):
         if _affords(world, fault):
             yield Choice(Move(process.name, outcome), fault)
+
+
+def _turns(world: World, thread_id: str) -> Iterator[str]:
+    """Yield the turns that make sense here, or are mistakes worth making."""
+    profile, own = world.system.profile, world.system.ledger.conversation(thread_id)
+    pointless = {
+        "explodes": not profile.poisons,
+        "closes": not own.birth.lineage,
+        "closes with a report": not own.birth.lineage,
+        "tells a child": not own.children,
+        "unsubscribes": all(call.state != "subscribed" for call in own.calls.values()),
+    }
+    for turn, ground in TURNS.items():
+        if not pointless.get(turn) and (ground is None or ground in profile.grounds):
+            yield turn
 
 
 def _of_queue(world: World) -> Iterator[Choice]:
@@ -85,7 +72,7 @@ def _of_queue(world: World) -> Iterator[Choice]:
     later = [at_ms for at_ms in (visible_ms, due_ms) if at_ms is not None and at_ms > now_ms]
     if later and (not world.alive or _affords(world, "expiry")):
         yield Choice(Move("time", "passes"), "expiry" if world.alive else None)
-    if _affords(world, "resend"):
+    if _affords(world, "resend") and (not world.alive or "expiry" in world.system.profile.faults):
         yield Choice(Move("time", "makes the queue forget"), "resend")
         yield Choice(Move("time", "makes receipts expire"), "resend")
     if len(world.system.dead_letters):
@@ -94,12 +81,11 @@ def _of_queue(world: World) -> Iterator[Choice]:
 
 def _of_people(world: World) -> Iterator[Choice]:
     if world.texts:
-        for thread_id in world.system.profile.threads:
+        for thread_id in (*world.system.profile.threads, *world.children):
             yield Choice(Move(thread_id, "is spoken to"))
             yield Choice(Move(thread_id, "is spoken to without an id"))
             if world.system.profile.poisons > _poisons(world):
-                yield Choice(Move(thread_id, f"is told {POISON}"))
-                yield Choice(Move(thread_id, f"is told {REFUSED}"))
+                yield from (Choice(Move(thread_id, f"is told {word}")) for word in SAID_BADLY)
     if _affords(world, "resend"):
         yield from (
             Choice(Move(f"text {index}", "is said again"), "resend")
@@ -108,10 +94,28 @@ def _of_people(world: World) -> Iterator[Choice]:
         )
     if _affords(world, "bad"):
         yield from (Choice(Move(thread_id, "is sent nonsense"), "bad") for thread_id in world.system.profile.threads)
+    yield from _of_choosers(world)
+
+
+def _of_choosers(world: World) -> Iterator[Choice]:
+    for index, choice in enumerate(world.system.ledger.shown_choices):
+        if choice.choice_id not in world.answered:
+            yield from (Choice(Move(f"choice {index}", how)) for how in ("is made", "is made badly"))
+        elif _affords(world, "resend"):
+            yield Choice(Move(f"choice {index}", "is made once more"), "resend")
 
 
 def _of_tools(world: World) -> Iterator[Choice]:
+    grounds = world.system.profile.grounds
+    words = [*(EVENTS if "subscriptions" in grounds else ()), *(WISHES if "wishes" in grounds else ())]
     for index, taken in enumerate(world.system.tools.taken.values()):
+        conversation = world.system.ledger.conversation(taken.thread_id)
+        is_over = conversation.closed or conversation.calls[taken.call_id].state not in ASKING_STATES
+        if world.events and (not is_over or _affords(world, "answer")):
+            fault: Fault | None = "answer" if is_over else None
+            yield from (Choice(Move(f"tool {index}", word), fault) for word in words)
+        if taken.words and _affords(world, "answer"):
+            yield Choice(Move(f"tool {index}", "says that again"), "answer")
         if not taken.answers:
             yield Choice(Move(f"tool {index}", "answers"))
             yield Choice(Move(f"tool {index}", "answers at length"))
@@ -129,4 +133,8 @@ def _affords(world: World, fault: Fault) -> bool:
 
 
 def _poisons(world: World) -> int:
-    return sum(POISON in spoken.text or REFUSED in spoken.text for spoken in world.said)
+    return sum(word in spoken.text for spoken in world.said for word in SAID_BADLY)
+
+
+def _is_refused(call: Call) -> bool:
+    return shows(call.arguments[0], REFUSED) or shows(call.arguments[0], HUGE)

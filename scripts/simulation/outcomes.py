@@ -1,15 +1,54 @@
 """What becomes of a call that a process makes: it is made, or not, or made and its reply lost."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from runtime.errors import HandOverFailed, OutcomeUnknown, PermanentError, RuntimeProblem, Unavailable
 from runtime.model.threads import Commit
-from scripts.simulation.answers import FAILURES, TURNS, check
+from scripts.simulation.answers import FAILURES, check
 from scripts.simulation.process import Call, Process, ProcessDied
+from scripts.simulation.profile import Fault
 from scripts.simulation.system import System
 from scripts.simulation.tools import refuse
+from scripts.simulation.turns import TURNS, Scene
 from scripts.simulation.violation import require
+
+# What may become of a call besides "ok", by its name.
+DEATHS: tuple[tuple[str, Fault], ...] = (("dies before", "death"), ("dies after", "death"))
+_AWAY: tuple[tuple[str, Fault], ...] = (("is away", "outage"),)
+_LOST: tuple[tuple[str, Fault], ...] = (*_AWAY, ("loses the reply", "outage"))
+OUTCOMES: Mapping[str, tuple[tuple[str, Fault], ...]] = {
+    "history.load": _AWAY,
+    "history.commit": (
+        *_AWAY,
+        ("is unknown and did not happen", "unknown"),
+        ("is unknown and happened", "unknown"),
+        ("is unknown and happens later", "unknown"),
+    ),
+    "receipts.read": _AWAY,
+    "receipts.write": _LOST,
+    "receipts.mark": _LOST,
+    "queues.send_inputs": _LOST,
+    "queues.send_outputs": (*_LOST, ("sends half", "outage")),
+    "history.ended_with": _AWAY,
+    "choices.put": _LOST,
+    "choices.get": _AWAY,
+    "choices.of_call": _AWAY,
+    "choices.complete": _LOST,
+    "timers.start": _LOST,
+    "timers.stop": _LOST,
+    "payloads.get": (*_AWAY, ("finds nothing", "outage")),
+    "keyring.find": _AWAY,
+    "keyring.signing": _AWAY,
+    "queue.postpone": _AWAY,
+    "queue.park": _LOST,
+    "servers.manifest": _AWAY,
+    "manifests.read": _AWAY,
+    "manifests.write": _AWAY,
+    "servers.invoke": (*_AWAY, ("is refused", "refusal"), ("takes it and breaks", "refusal")),
+    "model.complete": tuple((failure, "model") for failure in FAILURES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +68,8 @@ class Outcomes:
 
     def of(self, process: Process, call: Call, how: str) -> Answer | None:
         """Make of the call what `how` says; None if that cannot become of this call."""
+        if not can_become(call, how):
+            return None
         self._tell_verdicts(process, call, how)
         match how:
             case "ok" if call.name == "model.complete" and self._is_overloaded(process):
@@ -56,10 +97,12 @@ class Outcomes:
             self._system.verdicts.judge(process.name, call.arguments[0])
         if call.name == "receipts.mark" and how != "ok":
             self._system.verdicts.could_not_mark(process.name)
+        if call.name == "timers.stop" and how == "is away":
+            self._system.ledger.stopped.add(call.arguments[0])  # who has no more patience lets it go
 
     def _made(self, process: Process, call: Call) -> Answer:
-        if call.name == "servers.invoke":
-            body = call.arguments[0].body
+        body = call.arguments[0].body if call.name == "servers.invoke" else {}
+        if "operation" in body:
             stored = body["id"] in self._system.ledger.conversation(body["group_id"]).calls
             require(stored, "only what is stored is handed over", body["id"])
         try:
@@ -69,8 +112,8 @@ class Outcomes:
             if call.name == "model.complete":
                 self._system.verdicts.refused(process.name)
             return Answer(error=error)
-        if call.name == "servers.invoke":
-            self._system.ledger.handed_over.add(call.arguments[0].body["id"])
+        if "operation" in body:
+            self._system.ledger.handed_over.add(body["id"])
         return Answer(value)
 
     def _particular(self, process: Process, call: Call, how: str) -> Answer | None:
@@ -111,9 +154,17 @@ class Outcomes:
             return Answer(error=error)
         if how not in TURNS:
             return None
-        calls = self._system.ledger.conversation(process.thread_id).calls.values()
-        running = [one.call_id for one in calls if one.state == "detached"]
-        return Answer(self._system.answers.turn(how, running))
+        return Answer(self._system.answers.turn(how, self._scene(process.thread_id)))
+
+    def _scene(self, thread_id: str) -> Scene:
+        stack = self._system.ledger.stack(thread_id)
+        own = stack[-1]
+        return Scene(
+            stack=tuple(each.thread_id for each in stack),
+            children=tuple(own.children),
+            detached=tuple(call.call_id for call in own.calls.values() if call.state == "detached"),
+            subscribed=tuple(call.call_id for call in own.calls.values() if call.state == "subscribed"),
+        )
 
     def _not_taken(self, process: Process, call: Call, how: str) -> Answer | None:
         if how == "takes it and breaks":
@@ -121,3 +172,9 @@ class Outcomes:
         elif how != "is refused":
             return None
         return Answer(error=refuse())
+
+
+def can_become(call: Call, how: str) -> bool:
+    """Return whether this can become of such a call at all: what moves that were left out led to may be another."""
+    failures = {name for name, _ in (*DEATHS, *OUTCOMES.get(call.name, ()))}
+    return how == "ok" or how in failures or (call.name == "model.complete" and how in TURNS)

@@ -1,94 +1,91 @@
 """Small scenarios, played until a message is on the queue; then what can go wrong at each call, one after the other."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 
-from scripts.simulation.profile import CALM, Profile
+from scripts.simulation.family_plays import FAMILY_PLAYS
+from scripts.simulation.profile import Profile
+from scripts.simulation.staging import MANY, Moves, Play, go_on, handle, speak
 from scripts.simulation.walk import Run, run
 from scripts.simulation.world import Move, World
 
-Moves = Iterator[Move]
-_MANY = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """`prelude` puts a message on the queue; `turn` is what becomes of the first completion that it leads to."""
-
-    prelude: Callable[[World], Moves]
-    turn: str = "builds"
-    profile: Profile = CALM
-
-
-def _speak(_: World) -> Moves:
-    yield Move("t", "is spoken to")
-
-
-def _handle(world: World, turn: str, invoked: str = "ok") -> Moves:
-    """Handle what is on the queue, undisturbed."""
-    name = f"A{world.started}"
-    yield Move(name, "receives")
-    yield from _go_on(world, name, {"model.complete": turn, "servers.invoke": invoked})
-
-
-def _go_on(world: World, name: str, outcomes: Mapping[str, str], calls: int = _MANY) -> Moves:
-    """Let the process make this many calls, each outcome coming true once."""
-    left = dict(outcomes)
-    process = world.processes.get(name)
-    for _ in range(calls):
-        if process is None or process.call is None:
-            return
-        yield Move(name, left.pop(process.call.name, "ok"))
-
 
 def _tool(world: World) -> Moves:
-    yield from _speak(world)
-    yield from _handle(world, "builds")
+    yield from speak(world)
+    yield from handle(world, "builds")
     yield Move("tool 0", "answers at length")
 
 
 def _interrupt(world: World) -> Moves:
-    yield from _speak(world)
-    yield from _handle(world, "builds")
-    yield from _speak(world)
+    yield from speak(world)
+    yield from handle(world, "builds")
+    yield from speak(world)
 
 
 def _late(world: World) -> Moves:
     yield from _interrupt(world)
-    yield from _handle(world, "deploys")
+    yield from handle(world, "deploys")
     yield Move("tool 0", "answers")
 
 
 def _undelivered(world: World) -> Moves:
-    yield from _speak(world)
-    yield from _handle(world, "builds", invoked="takes it and breaks")
+    yield from speak(world)
+    yield from handle(world, "builds", invoked="takes it and breaks")
 
 
 def _cancelled(world: World) -> Moves:
-    yield from _speak(world)
-    yield from _handle(world, "deploys")
-    yield from _speak(world)
+    yield from speak(world)
+    yield from handle(world, "deploys")
+    yield from speak(world)
+
+
+def _sleep(world: World) -> Moves:
+    yield from speak(world)
+    yield from handle(world, "sleeps")
+
+
+def _awake(world: World) -> Moves:
+    yield from _sleep(world)
+    yield Move("time", "passes")
+    yield Move("timers", "go off")
+
+
+def _woken(world: World) -> Moves:
+    yield from _sleep(world)
+    yield from speak(world)
+
+
+def _woken_late(world: World) -> Moves:
+    """The timer of a sleep that was interrupted goes off into the next one, and then somebody speaks."""
+    yield from _woken(world)
+    yield from handle(world, "sleeps")
+    yield Move("timer 0", "goes off")
+    yield from speak(world)
 
 
 def _batch(world: World) -> Moves:
     yield from _interrupt(world)
     yield Move("tool 0", "answers")
-    yield from _speak(world)
+    yield from speak(world)
 
 
 PLAYS: Mapping[str, Play] = {
-    "text": Play(_speak),
-    "loop back": Play(_speak, "lists"),
+    "text": Play(speak),
+    "loop back": Play(speak, "lists"),
     "tool": Play(_tool),
     "interrupt": Play(_interrupt),
     "late result": Play(_late),
     "undelivered": Play(_undelivered),
     "cancelled": Play(_cancelled, "cancels"),
     "batch": Play(_batch),
-    "wake": Play(_speak, "lists", Profile(settings={"completions_per_slice": 1})),
-    "give up": Play(_speak, "is misconfigured", Profile(settings={"patience_receives": 1})),
+    "sleep": Play(speak, "sleeps"),
+    "end of a sleep": Play(_awake),
+    "interrupted sleep": Play(_woken, "sleeps"),
+    "old timer": Play(_woken_late),
+    "wake": Play(speak, "lists", Profile(settings={"completions_per_slice": 1})),
+    "give up": Play(speak, "is misconfigured", Profile(settings={"patience_receives": 1})),
+    **FAMILY_PLAYS,
 }
 
 
@@ -113,7 +110,7 @@ def overlaps(play: Play) -> Iterator[Run]:
 
 def _calls(play: Play) -> int:
     """Count the calls that a process makes which handles the message undisturbed."""
-    undisturbed = run(play.profile, partial(_overlapping, play, _MANY, 0, "Z1"))
+    undisturbed = run(play.profile, partial(_overlapping, play, MANY, 0, "Z1"))
     return sum(line.startswith("Z1 ") for line in undisturbed.trace) - 1  # the first line is its delivery
 
 
@@ -122,7 +119,7 @@ def _dying(play: Play, calls: tuple[int, ...], side: str, world: World) -> Moves
     for number, call in enumerate(calls):
         name = f"D{number}"
         yield Move(name, "receives")
-        yield from _go_on(world, name, {"model.complete": play.turn}, call - 1)
+        yield from go_on(world, name, {"model.complete": play.turn}, call - 1)
         yield Move(name, f"dies {side}")
         yield Move("time", "passes")
 
@@ -130,8 +127,8 @@ def _dying(play: Play, calls: tuple[int, ...], side: str, world: World) -> Moves
 def _overlapping(play: Play, first: int, second: int, ends_first: str, world: World) -> Moves:
     yield from play.prelude(world)
     yield Move("Z1", "receives")
-    yield from _go_on(world, "Z1", {"model.complete": play.turn}, first)
+    yield from go_on(world, "Z1", {"model.complete": play.turn}, first)
     yield Move("time", "passes")
     yield Move("Z2", "receives")
-    yield from _go_on(world, "Z2", {}, second)
-    yield from _go_on(world, ends_first, {"model.complete": play.turn})
+    yield from go_on(world, "Z2", {}, second)
+    yield from go_on(world, ends_first, {"model.complete": play.turn})

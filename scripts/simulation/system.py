@@ -20,9 +20,10 @@ from runtime.adapters.memory.queues import MemoryInputQueue, MemoryQueues
 from runtime.adapters.memory.receipts import MemoryReceipts
 from runtime.adapters.memory.timers import MemoryTimers
 from runtime.batch import Workers, run_batch
-from runtime.identity import deduplication_id, digest
-from runtime.model.messages import Message, MessageKey, TextContent
-from runtime.ports import Clock, History, Key, Ports, RawRecord, Receipts
+from runtime.identity import answer_message_id, deduplication_id, digest
+from runtime.model.choices import Choice
+from runtime.model.messages import ChoiceAnswerContent, Message, MessageKey, TextContent
+from runtime.ports import Choices, Clock, History, Key, Ports, Queues, RawRecord, Receipts
 from runtime.receive import ReceiverPorts
 from runtime.run import Environment
 from runtime.tools.offers import Offers
@@ -32,26 +33,28 @@ from runtime.wire.text import canonical_json
 from scripts.simulation.answers import Answers
 from scripts.simulation.ledger import Ledger
 from scripts.simulation.process import Call, Process, Stepped
-from scripts.simulation.profile import SERVER, Profile
+from scripts.simulation.profile import Profile
 from scripts.simulation.tools import Tools
 from scripts.simulation.verdicts import Verdicts
 from scripts.simulation.violation import require
-from scripts.simulation.watched import WatchedHistory, WatchedQueues, WatchedReceipts, WatchedTimers
+from scripts.simulation.watched import WatchedChoices, WatchedHistory, WatchedQueues, WatchedReceipts, WatchedTimers
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_STEPPED = ("history", "receipts", "manifests", "queues", "timers", "payloads", "model", "servers")
+_STEPPED = ("history", "receipts", "manifests", "queues", "timers", "payloads", "model", "servers", "choices")
 
 
 class System:
-    """`history` and `receipts` may be given, to see what becomes of others than those in memory."""
+    """Some ports may be given, to see what becomes of others than those in memory."""
 
     def __init__(
         self,
         profile: Profile,
         history: Callable[[], History] = MemoryHistory,
         receipts: Callable[[Clock, int], Receipts] = MemoryReceipts,
+        timers: Callable[[Clock, Queues], MemoryTimers] = MemoryTimers,
+        choices: Callable[[], Choices] = MemoryChoices,
     ) -> None:
         self.profile = profile
         self.settings = profile.runtime_settings()
@@ -59,22 +62,22 @@ class System:
         self.dead_letters = FifoQueue(self.clock)
         redrive = Redrive(self.dead_letters, profile.max_receives)
         self.inputs = FifoQueue(self.clock, visibility_s=self.settings.visibility_s, redrive=redrive)
-        self.ledger = Ledger()
+        self.met: Counter[str] = Counter()  # what slices counted, how often errors came up, what there was in history
+        self.ledger = Ledger(self.settings, self.met)
         self.verdicts = Verdicts(self.settings.deaths_before_withholding)
         self.tools = Tools()
         self.answers = Answers()
         self.acting = ""
-        self.met: Counter[str] = Counter()  # what slices counted, and how often errors came up
         self.nonsense: set[str] = set()
         keyring = FixedKeyring(Key("k", b"simulated", 0))
         sending = MemoryQueues(self.inputs, FifoQueue(self.clock), keyring, self.clock)
         self.queues = WatchedQueues(sending, self.ledger)
-        self.timers = MemoryTimers(self.clock, self.queues)
+        self.timers = timers(self.clock, self.queues)
         kept = receipts(self.clock, self.settings.receipt_life_s)
         self.ports = Ports(
             history=WatchedHistory(history(), self.ledger),
             receipts=WatchedReceipts(kept, self.ledger, self.verdicts, lambda: self.acting),
-            choices=MemoryChoices(),
+            choices=WatchedChoices(choices(), self.ledger),
             manifests=MemoryManifests(self.clock, self.settings.manifest_life_s),
             queues=self.queues,
             timers=WatchedTimers(self.timers, self.ledger),
@@ -85,7 +88,7 @@ class System:
             clock=self.clock,
         )
         self.views = MemoryViews()
-        self._offers = Offers(Toolsets((SERVER,), self.settings.manifest_refetch_s))
+        self._offers = Offers(Toolsets(self.settings.tool_servers, self.settings.manifest_refetch_s))
 
     @property
     def receiver(self) -> ReceiverPorts:
@@ -103,6 +106,16 @@ class System:
         content = TextContent(text, metadata)
         key = _identity(message_id or record_id)
         self.ledger.accepted(Message(thread_id, key, content, body_hash(content)))
+
+    def choose(self, choice: Choice, selected: int, number: int) -> None:
+        """Make a choice, as any front end does. `number` tells the message from an earlier one."""
+        content = ChoiceAnswerContent(choice.choice_id, selected)
+        fields = {"type": "user_choice_answer", "id": choice.choice_id, "selected": selected}
+        body = {"group_id": choice.thread_id, "content": fields}
+        name = digest("choice", choice.choice_id, selected, number)
+        self.inputs.send(Sending(choice.thread_id, name, canonical_json(body)))
+        key = MessageKey("user_choice_answer", answer_message_id(choice.choice_id))
+        self.ledger.accepted(Message(choice.thread_id, key, content, body_hash(content)))
 
     def send_nonsense(self, thread_id: str, number: int) -> None:
         """Send what nobody may send: a result that is not ours."""

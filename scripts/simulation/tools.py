@@ -1,7 +1,7 @@
-"""The tool server of a run: takes calls, and answers through the real receiver when it is told to."""
+"""The tool server of a run: takes calls, and speaks through the real receiver when it is told to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,10 +28,26 @@ _MANIFEST = {
     ],
 }
 
+_EVENT = {"type": "subscription_event"}
+EVENTS: Mapping[str, dict[str, Any]] = {
+    "fires": _EVENT,
+    "fires into the thread": _EVENT | {"associative": True},
+    "fires for the last time": _EVENT | {"final": True},
+    "fires into the thread for the last time": _EVENT | {"associative": True, "final": True},
+}
+WISHES: Mapping[str, dict[str, Any]] = {
+    "asks for a choice": {"type": "user_choice", "choices": ["yes", "no"], "response_url": f"{SERVER.url}/chosen"},
+    "asks for a login": {"type": "oauth", "auth_url": f"{SERVER.url}/login"},
+}
+WORDS = {**EVENTS, **WISHES}
+
 
 @dataclass(slots=True)
 class Taken:
-    """A call the server has. `bodies` are all that it was sent under this key, `answers` what it said."""
+    """A call the server has. `bodies` are all that it was sent under this key, `answers` what it said.
+
+    `words` are what else it said, each by its key: events, and what it asked its user.
+    """
 
     key: str
     call_id: str
@@ -39,11 +55,13 @@ class Taken:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     goes_on: bool = False
+    words: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Tools:
     def __init__(self) -> None:
         self.taken: dict[str, Taken] = {}
+        self.chosen: dict[str, list[dict[str, Any]]] = {}  # by key: what it was told its user chose
         self.notices: list[Notice] = []
 
     def manifest(self, server: ToolServer) -> str:  # noqa: ARG002 - there is one
@@ -51,6 +69,9 @@ class Tools:
 
     def invoke(self, invocation: Invocation, timeout_s: float) -> None:  # noqa: ARG002 - it takes no time
         body = dict(invocation.body)
+        if "operation" not in body:
+            self.chosen.setdefault(invocation.idempotency_key, []).append(body)
+            return
         taken = self.taken.setdefault(body["id"], Taken(invocation.idempotency_key, body["id"], body["group_id"]))
         require(
             taken.key == invocation.idempotency_key,
@@ -70,15 +91,30 @@ class Tools:
         taken = self.taken[call_id]
         taken.answers.append(text)
         taken.goes_on = taken.goes_on or (goes_on and len(taken.answers) == 1)  # said with the first answer, or never
-        path = taken.bodies[-1]["callback_url"].removeprefix(RECEIVER_URL)
-        given = {
-            "type": "tool_result",
-            "group_id": taken.thread_id,
-            "id": call_id,
-            "text": text,
-            "subscription": taken.goes_on,
-        }
-        return receive(Request("POST", path, json.dumps(given).encode()), ports, _LIMITS).status
+        given = {"type": "tool_result", "id": call_id, "text": text, "subscription": taken.goes_on}
+        return _posted(taken, given, {}, ports)
+
+    def speak(self, call_id: str, how: str, ports: ReceiverPorts) -> int:
+        """POST what is no result: a word named so, or one that was said before; return the status."""
+        taken = self.taken[call_id]
+        if how == "says that again":
+            key = list(taken.words)[-1]
+        else:
+            key = f"word {len(taken.words)}"
+            taken.words[key] = WORDS[how] | _about(how, call_id, f"{key} of {call_id}")
+        return _posted(taken, taken.words[key], {"idempotency-key": key}, ports)
+
+
+def _about(how: str, call_id: str, text: str) -> dict[str, Any]:
+    if how in EVENTS:
+        return {"tool_call_id": call_id, "text": text}
+    return {"id": call_id, "prompt": text}
+
+
+def _posted(taken: Taken, given: dict[str, Any], headers: dict[str, str], ports: ReceiverPorts) -> int:
+    path = taken.bodies[-1]["callback_url"].removeprefix(RECEIVER_URL)
+    body = json.dumps({"group_id": taken.thread_id, **given}).encode()
+    return receive(Request("POST", path, body, headers), ports, _LIMITS).status
 
 
 def _call_of(body: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,24 @@ from scripts.simulation.world import Move, World
 CALM = "from here on, nothing fails"
 _CALM_MOVES = 3_000
 _SILENT = 3  # of every four tools, one that nobody told to answer never does
-_WEIGHTS = {"ok": 3, "builds": 6, "deploys": 3, "waits": 2, "lists": 2, "cancels": 2}
+_WEIGHTS = {
+    "ok": 3,
+    "builds": 6,
+    "deploys": 3,
+    "waits": 2,
+    "lists": 2,
+    "cancels": 2,
+    "spawns": 6,
+    "spawns afresh": 3,
+    "tells a child": 4,
+    "closes": 3,
+    "closes with a report": 3,
+    "reports": 2,
+    "unsubscribes": 2,
+    "reads much": 5,
+    "reads much and builds": 5,
+    "answers and goes on": 4,
+}
 Build = Callable[[Profile], System]
 
 

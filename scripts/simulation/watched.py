@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from runtime.model.choices import Choice
 from runtime.model.messages import Message, MessageKey
 from runtime.model.outputs import Output
 from runtime.model.threads import Commit, EndedThread, Thread, Wanted
-from runtime.ports import History, Mark, Progress, Queues, Receipts, Timer, Timers
+from runtime.ports import Choices, History, Mark, Progress, Queues, Receipts, Timer, Timers
 from scripts.simulation.ledger import Ledger
 from scripts.simulation.verdicts import Verdicts
 
@@ -16,7 +17,10 @@ class WatchedHistory:
         self._ledger = ledger
 
     def load(self, thread_id: str, wanted: Wanted) -> Thread:
-        return self._history.load(thread_id, wanted)
+        thread = self._history.load(thread_id, wanted)
+        if wanted.entries == "visible":
+            self._ledger.conversation(thread_id).check_inherited(thread)
+        return thread
 
     def commit(self, commit: Commit) -> None:
         self._history.commit(commit)
@@ -46,6 +50,26 @@ class WatchedReceipts:
         self._verdicts.marked(self._acting(), thread_id, mark)
 
 
+class WatchedChoices:
+    def __init__(self, choices: Choices, ledger: Ledger) -> None:
+        self._choices = choices
+        self._ledger = ledger
+
+    def put(self, choice: Choice) -> None:
+        self._choices.put(choice)
+        self._ledger.choices.setdefault(choice.choice_id, choice)
+
+    def get(self, thread_id: str, choice_id: str) -> Choice | None:
+        return self._choices.get(thread_id, choice_id)
+
+    def of_call(self, thread_id: str, call_id: str) -> tuple[Choice, ...]:
+        return self._choices.of_call(thread_id, call_id)
+
+    def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:
+        self._ledger.completed(thread_id, choice_id)
+        self._choices.complete(thread_id, choice_id, answered)
+
+
 class WatchedQueues:
     def __init__(self, queues: Queues, ledger: Ledger) -> None:
         self._queues = queues
@@ -73,3 +97,4 @@ class WatchedTimers:
 
     def stop(self, name: str) -> None:
         self._timers.stop(name)
+        self._ledger.stopped.add(name)

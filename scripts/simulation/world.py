@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from runtime.errors import StartAgain
 from runtime.model.threads import Commit
-from scripts.simulation.answers import POISON, REFUSED, TURNS
+from scripts.simulation.answers import SAID_BADLY
 from scripts.simulation.outcomes import Outcomes
 from scripts.simulation.process import Call, Process
 from scripts.simulation.profile import Fault
 from scripts.simulation.system import System
-from scripts.simulation.tools import long
+from scripts.simulation.tools import WORDS, Taken, long
+from scripts.simulation.turns import TURNS
 
-SPOKEN = ("is spoken to", "is spoken to without an id", f"is told {POISON}", f"is told {REFUSED}")
+SPOKEN = ("is spoken to", "is spoken to without an id", *(f"is told {word}" for word in SAID_BADLY))
 _LONG_S = {"makes the queue forget": 301, "makes receipts expire": 61 * 86_400}
 
 
@@ -42,16 +43,24 @@ class World:
         self.faults = dict(system.profile.faults)
         self.texts = system.profile.texts
         self.turns = system.profile.turns
+        self.events = system.profile.events
         self.processes: dict[str, Process] = {}
         self.started = 0
         self.late: list[Commit] = []
         self.said: list[Spoken] = []
+        self.answered: set[str] = set()  # choices that somebody has made
         self.trace: list[str] = []
         self.outcomes = Outcomes(system, self.late)
 
     @property
     def alive(self) -> list[Process]:
         return [process for process in self.processes.values() if process.is_alive]
+
+    @property
+    def children(self) -> list[str]:
+        """Threads that began in others and may be spoken to, each by its place in the order of birth."""
+        births = [each.birth.kind for each in self.system.ledger.conversations.values() if each.birth.lineage]
+        return [f"child {index}" for index, kind in enumerate(births) if kind != "compaction"]
 
     def close(self) -> None:
         for process in self.alive:
@@ -64,6 +73,8 @@ class World:
             self.faults[fault] -= 1
         if move.how in TURNS:
             self.turns -= 1
+        if move.how in WORDS:
+            self.events -= 1
         if move.how in SPOKEN:
             self.texts -= 1
 
@@ -86,10 +97,12 @@ class World:
             "text": self._say_again,
             "letters": self._put_back,
             "model": self._come_or_go,
+            "child": self._speak_to_child,
+            "choice": self._choose,
         }
         if kind in by_kind:
             return by_kind[kind](move, int(number or 0))
-        return self._receive(move) if move.how == "receives" else self._speak(move)
+        return self._receive(move) if move.how == "receives" else self._speak(move, move.who)
 
     def _tell(self, move: Move, *more: object) -> None:
         self.trace.append(" ".join(map(str, (move, *more))))
@@ -107,15 +120,29 @@ class World:
         self._require_no_failure(process)
         return True
 
-    def _speak(self, move: Move) -> bool:
+    def _speak_to_child(self, move: Move, index: int) -> bool:
+        born = [each.thread_id for each in self.system.ledger.conversations.values() if each.birth.lineage]
+        return index < len(born) and self._speak(move, born[index])
+
+    def _choose(self, move: Move, index: int) -> bool:
+        shown = self.system.ledger.shown_choices
+        if index >= len(shown):
+            return False
+        self.answered.add(shown[index].choice_id)
+        selected = {"is made": 1, "is made badly": 7}.get(move.how, 0)
+        self.system.choose(shown[index], selected, self.started)
+        self._tell(move)
+        return True
+
+    def _speak(self, move: Move, thread_id: str) -> bool:
         number = len(self.said) + 1
         match move.how:
             case "is spoken to":
-                spoken = Spoken(move.who, f"text {number}", f"m{number}")
+                spoken = Spoken(thread_id, f"text {number}", f"m{number}")
             case "is spoken to without an id":
-                spoken = Spoken(move.who, f"text {number}", None)
-            case "is told poison" | "is told forbidden":
-                spoken = Spoken(move.who, f"{move.how.rpartition(' ')[2]} {number}", f"m{number}")
+                spoken = Spoken(thread_id, f"text {number}", None)
+            case "is told poison" | "is told forbidden" | "is told huge":
+                spoken = Spoken(thread_id, f"{move.how.rpartition(' ')[2]} {number}", f"m{number}")
             case "is sent nonsense":
                 self.system.send_nonsense(move.who, self.started)
                 self._tell(move)
@@ -171,12 +198,20 @@ class World:
         taken = list(self.system.tools.taken.values())
         if index >= len(taken):
             return False
+        if move.how in WORDS or move.how == "says that again":
+            return self._say_word(move, taken[index])
         said = taken[index].answers
         text = said[-1] if said and move.how == "answers as before" else f"result {index}.{len(said)}"
         text = long(text) if move.how == "answers at length" else text
         goes_on = move.how == "answers and goes on"
         status = self.system.tools.answer(taken[index].call_id, text, self.system.receiver, goes_on=goes_on)
         self._tell(move, status)
+        return True
+
+    def _say_word(self, move: Move, taken: Taken) -> bool:
+        if move.how == "says that again" and not taken.words:
+            return False
+        self._tell(move, self.system.tools.speak(taken.call_id, move.how, self.system.receiver))
         return True
 
     def _land(self, move: Move, index: int) -> bool:

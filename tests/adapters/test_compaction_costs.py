@@ -85,7 +85,8 @@ def long(fresh_dsn: DsnFactory) -> Iterator[Long]:
 
 
 def _seen_by(thread: Thread) -> list[object]:
-    return list(blocks_of(model_request(Draft.of(thread), (), "", 1)))
+    draft = Draft.of(thread)
+    return list(blocks_of(model_request(draft, draft.visible_entries(), (), "", 1)))
 
 
 def test_a_thread_of_three_thousand_entries_loads_in_two_exchanges_what_its_last_summary_left(long: Long) -> None:

@@ -1,19 +1,22 @@
-"""Large content, in memory and in S3."""
+"""Large content, in memory, in S3, and behind a cache."""
 
 import pytest
 
 from runtime.adapters.aws.s3 import S3Payloads
+from runtime.adapters.cached_payloads import CachedPayloads
 from runtime.adapters.memory.payloads import MemoryPayloads
 from runtime.errors import PermanentError
-from runtime.model.messages import PayloadRef
+from runtime.model.entries import PayloadRef
 from runtime.ports import Payloads
 from tests.support.clients import fresh_name, s3_client
 
 
-@pytest.fixture(params=["memory", "s3"])
+@pytest.fixture(params=["memory", "cached", "s3"])
 def payloads(request: pytest.FixtureRequest) -> Payloads:
     if request.param == "memory":
         return MemoryPayloads()
+    if request.param == "cached":
+        return CachedPayloads(MemoryPayloads(), limit_bytes=1_000)
     client = s3_client(request.getfixturevalue("aws_endpoint"))
     bucket = fresh_name("payloads")
     client.create_bucket(Bucket=bucket)

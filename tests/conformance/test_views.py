@@ -5,7 +5,7 @@ import pytest
 from runtime.adapters.aws.dynamodb_choices import DynamoViews
 from runtime.adapters.memory.choices import MemoryViews
 from runtime.model.choices import View
-from runtime.model.messages import PayloadRef
+from runtime.model.entries import PayloadRef
 from runtime.ports import Views
 from tests.support.clients import create_state_table, dynamodb_client
 from tests.support.samples import THREAD

@@ -256,3 +256,19 @@ def test_the_tools_stay_what_they_are_called_by_the_toolset(served: Served) -> N
     offered: JsonObject = {"tools": [RUN_BUILD, GET_TIME, {"cachePoint": {"type": "default"}}]}
 
     assert served.called(body(user(text("build 3")), toolConfig=offered)) == [("run_build", '{"seconds": 3}')]
+
+
+def test_a_summary_is_written_of_what_stands_before_it(served: Served) -> None:
+    conversation = (
+        user(text('Build it. [[script: [{"say": "Yes."}]]]')),
+        assistant(text("Yes.")),
+        user(text("And then?")),
+        assistant(text("Then nothing.")),
+        user(text("[Write a summary that will stand in place of everything above.]")),
+    )
+
+    assert served.said(body(*conversation)) == 'A summary of 5 messages, from "Build it." to "And then?".'
+
+
+def test_a_summary_of_nothing_says_so(served: Served) -> None:
+    assert served.said(body(user(text("Write a summary.")))) == "A summary of 1 messages."

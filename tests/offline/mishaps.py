@@ -17,17 +17,17 @@ A_MOMENT_S = 0.2  # for a receive that is on its way when the poller stops
 
 
 @contextmanager
-def nobody_polls(outside: Outside) -> Iterator[None]:
-    """Have what is sent to the input queue stay there for as long as the block runs."""
+def nobody_polls(outside: Outside, poller: str = SLICE_POLLER) -> Iterator[None]:
+    """Have what is sent to the queue of this poller, the input queue, stay there for as long as the block runs."""
     outside.settle()
-    poller = outside.stack.status()[SLICE_POLLER]
-    assert poller is not None
-    os.kill(poller.identity.pid, signal.SIGSTOP)
+    process = outside.stack.status()[poller]
+    assert process is not None
+    os.kill(process.identity.pid, signal.SIGSTOP)
     try:
         time.sleep(A_MOMENT_S)
         yield
     finally:
-        os.kill(poller.identity.pid, signal.SIGCONT)
+        os.kill(process.identity.pid, signal.SIGCONT)
 
 
 def deliver_once(outside: Outside) -> None:

@@ -8,15 +8,17 @@ from scripts.demonstration.command import Report, chosen_scenarios
 from scripts.demonstration.verdicts import Check, Verdict
 
 KEPT = Verdict([Check("the answer came", kept=True, seen="hello")], slices=3)
+BRIEF = ("basic", "interrupt")
+LONG = ("threads", "events", "choices", "sleep", "compaction", "crash", "crash-threads", "outage", "poison")
 BROKEN = Verdict([Check("the answer came", kept=False, seen="nothing")], slices=1)
 
 
 @pytest.mark.parametrize(
     ("choice", "names"),
     [
-        (None, ("basic", "interrupt")),
+        (None, BRIEF),
         ("basic", ("basic",)),
-        ("all", ("basic", "interrupt", "threads", "events", "choices", "crash", "crash-threads", "outage", "poison")),
+        ("all", (*BRIEF, *LONG)),
     ],
 )
 def test_the_scenarios_are_the_short_ones_unless_others_are_asked_for(choice: str | None, names: tuple[str]) -> None:

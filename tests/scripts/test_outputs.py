@@ -89,3 +89,10 @@ def test_texts_of_children_are_shown_to_whoever_asks_for_them(shows_texts_of_chi
     screen.show(Output("1", "text", "child", "root", 16, {"text": "hello"}, sent_at=0.0))
     screen.show(Output("2", "report", "child", "root", 32, {"text": "found it"}, sent_at=0.0))
     assert seen.getvalue().splitlines() == [*shown, "[child] report found it"]
+
+
+def test_what_an_output_would_do_to_the_terminal_is_shown_instead() -> None:
+    hostile = Output("1", "text", "root", "root", 16, {"text": "\x1b[2J\x9b31m\u202egnp.exe"}, sent_at=0.0)
+    seen = io.StringIO()
+    Screen(Console(file=seen, width=200, force_terminal=True, color_system=None)).show(hostile)
+    assert seen.getvalue() == "agent  ␛[2J\ufffd31m\ufffdgnp.exe\n"

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from runtime.adapters.memory.choices import MemoryChoices
 from runtime.adapters.memory.history import MemoryHistory
 from runtime.adapters.memory.receipts import MemoryReceipts
+from runtime.adapters.memory.timers import MemoryTimers
 from runtime.errors import FenceLost
+from runtime.model.choices import Choice
 from runtime.model.messages import MessageKey
 from runtime.model.threads import Commit, Thread, Wanted
-from runtime.ports import Mark, Progress
-from scripts.simulation.profile import Profile
+from runtime.ports import Mark, Progress, Timer
+from scripts.simulation.profile import COMPACTION, FAMILY, WISHES, Profile
 from scripts.simulation.system import System
 from scripts.simulation.walk import walk
 
@@ -61,10 +64,59 @@ class Immortal(MemoryReceipts):
         super().mark(thread_id, None)
 
 
-def broken_by(build: Callable[[Profile], System]) -> Iterator[str]:
+class Forgetful(MemoryTimers):
+    """Timers never go off, unless they are due at once."""
+
+    def start(self, timer: Timer) -> None:
+        super().start(timer)
+        self.stop(timer.name)
+
+
+class Undead(MemoryHistory):
+    """Nobody sees that a thread has closed."""
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        thread = super().load(thread_id, wanted)
+        return replace(
+            thread, row=replace(thread.row, closed=False), family=replace(thread.family, ancestors_open=True)
+        )
+
+
+class Childless(MemoryHistory):
+    """Nobody sees that a thread has children."""
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        thread = super().load(thread_id, wanted)
+        return replace(thread, family=replace(thread.family, children=()))
+
+
+class Rootless(MemoryHistory):
+    """Nobody sees what a thread has inherited."""
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        thread = super().load(thread_id, wanted)
+        own = tuple(entry for entry in thread.entries if entry.position > thread.row.birth.inherited)
+        return replace(thread, entries=own)
+
+
+class WithoutSummaries(MemoryHistory):
+    """What a compaction has written is not to be found."""
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        return replace(super().load(thread_id, wanted), summaries={})
+
+
+class Absent(MemoryChoices):
+    """No choice is kept."""
+
+    def get(self, thread_id: str, choice_id: str) -> Choice | None:  # noqa: ARG002 - none is found
+        return None
+
+
+def broken_by(build: Callable[[Profile], System], profile: Profile | None = None) -> Iterator[str]:
     """Give the names of the promises that walks find broken."""
     for seed in range(WALKS):
-        violation = walk(seed, build).violation
+        violation = walk(seed, build, profile).violation
         if violation is not None:
             yield violation.rule
 
@@ -77,7 +129,24 @@ def broken_by(build: Callable[[Profile], System]) -> Iterator[str]:
         ({"receipts": Lying}, "no accepted text is lost"),
         ({"receipts": Hasty}, "no receipt, and no `performed`, while an effect is owed"),
         ({"receipts": Immortal}, "everything comes to rest"),
+        ({"timers": Forgetful}, "every sleep ends"),
     ],
 )
 def test_a_port_that_breaks_a_rule_is_found_out(ports: dict[str, Any], rule: str) -> None:
     assert rule in broken_by(lambda profile: System(profile, **ports))
+
+
+@pytest.mark.parametrize(
+    ("profile", "ports", "rule"),
+    [
+        (FAMILY, {"history": Undead}, "nothing is added to what is closed"),
+        (FAMILY, {"history": Childless}, "a parent knows its open children"),
+        (FAMILY, {"history": Rootless}, "what a child inherits never changes"),
+        (COMPACTION, {"history": WithoutSummaries}, "a summary comes into use once it is written"),
+        (WISHES, {"choices": Absent}, "what was chosen comes to the tool, or its failure is said"),
+    ],
+)
+def test_a_port_that_breaks_a_rule_of_families_or_tools_is_found_out(
+    profile: Profile, ports: dict[str, Any], rule: str
+) -> None:
+    assert rule in broken_by(lambda each: System(each, **ports), profile)

@@ -8,7 +8,7 @@ from scripts.simulation.walk import walk
 WALKS_OF_A_CASE = 25
 
 
-@pytest.mark.parametrize("first", range(0, 300, WALKS_OF_A_CASE))
+@pytest.mark.parametrize("first", range(0, 200, WALKS_OF_A_CASE))
 def test_no_order_of_faults_breaks_a_promise(first: int) -> None:
     for seed in range(first, first + WALKS_OF_A_CASE):
         run = walk(seed)

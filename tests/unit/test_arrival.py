@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+from runtime import phrases
 from runtime.adapters.memory.payloads import MemoryPayloads
-from runtime.arrival import unhandled, wanted, with_payloads
-from runtime.model.entries import TextItem, ToolResult
-from runtime.model.messages import Delivery, EventContent, Message, MessageKey, PayloadRef, ResultContent
+from runtime.arrival import arrived, unhandled, wanted
+from runtime.model.entries import ImageItem, Item, PayloadRef, TextItem, ToolResult
+from runtime.model.messages import Delivery, EventContent, Message, MessageKey, ResultContent, TextContent
 from runtime.ports import Progress
-from runtime.wire.items import pack_items
+from runtime.wire.items import pack_items, unpack_items
 from runtime.wire.messages import body_hash
-from tests.support.values import calls, result_message, says, text_message, undelivered_message, wake_message
+from tests.support.pictures import gif, image_item, png
+from tests.support.values import LIMITS, calls, result_message, says, text_message, undelivered_message, wake_message
 from tests.support.world import World
 
 
@@ -47,6 +49,7 @@ def test_a_result_that_travelled_by_reference_is_read_back_and_shown() -> None:
     (item,) = result.items
     assert isinstance(item, TextItem)
     assert item.text.startswith("x" * 100_000 + "\n[Cut: the first 100000 of 300000 characters are shown.]")
+    assert result.whole == ref
 
 
 def test_a_result_whose_content_is_gone_says_so_instead_of_blocking_its_thread() -> None:
@@ -60,16 +63,76 @@ def test_a_result_whose_content_is_gone_says_so_instead_of_blocking_its_thread()
 
 def test_content_that_is_there_is_left_alone() -> None:
     message = text_message("a")
-    assert with_payloads(message, MemoryPayloads()) is message
+    assert arrived(message, MemoryPayloads(), LIMITS) is message
 
 
 def test_an_event_that_travelled_by_reference_is_read_back_with_all_else_it_said() -> None:
     payloads, items = MemoryPayloads(), (TextItem("x" * 300_000),)
     event = EventContent("call_1", (), final=True, payload=payloads.put("t", pack_items(items)))
     message = Message("t", MessageKey("subscription_event", "event:call_1:k"), event, body_hash(event))
-    assert with_payloads(message, payloads).content == EventContent("call_1", items, final=True)
+    assert arrived(message, payloads, LIMITS).content == replace(event, items=items)
 
 
 def _by_reference(call_id: str, ref: PayloadRef) -> Message:
     content = ResultContent(call_id, (), payload=ref)
     return replace(result_message(call_id), thread_id="t", content=content, body_hash=body_hash(content))
+
+
+def test_what_is_too_long_to_be_shown_lies_whole_in_the_store() -> None:
+    payloads = MemoryPayloads()
+    items = (TextItem("first"), TextItem("x" * 100_001))
+    result = arrived(_result(*items), payloads, LIMITS).content
+    text = arrived(text_message("y" * 100_001), payloads, LIMITS).content
+    assert isinstance(result, ResultContent)
+    assert isinstance(text, TextContent)
+    assert result.payload is not None
+    assert text.payload is not None
+    assert unpack_items(payloads.get(result.payload)) == items
+    assert unpack_items(payloads.get(text.payload)) == (TextItem("y" * 100_001),)
+
+
+def test_texts_that_are_short_by_themselves_and_large_together_lie_whole_in_the_store() -> None:
+    content = arrived(_result(*[TextItem("\x01" * 20_000)] * 3), MemoryPayloads(), LIMITS).content
+    assert isinstance(content, ResultContent)
+    assert content.payload is not None
+
+
+def test_an_image_lies_in_the_store_and_is_known_by_its_bytes() -> None:
+    payloads = MemoryPayloads()
+    content = arrived(_result(TextItem("see"), image_item(gif(), "image/png")), payloads, LIMITS).content
+    assert isinstance(content, ResultContent)
+    text, image = content.items
+    assert (text, content.payload) == (TextItem("see"), None)
+    assert isinstance(image, ImageItem)
+    assert image.payload is not None
+    assert (image.data, image.media_type, payloads.get(image.payload)) == ("", "image/gif", gif())
+
+
+def test_an_image_that_travelled_by_reference_lies_in_the_store_by_itself() -> None:
+    payloads = MemoryPayloads()
+    ref = payloads.put("t", pack_items((image_item(png(size_bytes=300_000)),)))
+    content = arrived(_by_reference("call_1", ref), payloads, LIMITS).content
+    assert isinstance(content, ResultContent)
+    (image,) = content.items
+    assert isinstance(image, ImageItem)
+    assert image.payload is not None
+    assert payloads.get(image.payload) == png(size_bytes=300_000)
+
+
+def test_an_image_that_no_model_takes_is_a_text_that_says_why() -> None:
+    content = arrived(_result(image_item(png(9_000, 1))), MemoryPayloads(), LIMITS).content
+    assert isinstance(content, ResultContent)
+    assert content.items == (
+        TextItem(phrases.image_not_taken("it has 9,000 by 1 pixels, and at most 8,000 a side are taken")),
+    )
+
+
+def test_of_very_many_images_of_one_result_only_the_newest_are_kept() -> None:
+    content = arrived(_result(*[image_item(png())] * 25), MemoryPayloads(), LIMITS).content
+    assert isinstance(content, ResultContent)
+    assert content.items[:5] == (TextItem(phrases.IMAGE_BEFORE_OTHERS),) * 5
+    assert all(isinstance(item, ImageItem) for item in content.items[5:])
+
+
+def _result(*items: Item) -> Message:
+    return replace(result_message("call_1"), content=ResultContent("call_1", items))

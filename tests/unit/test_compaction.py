@@ -152,6 +152,15 @@ def test_what_is_going_on_is_frozen_into_the_summary() -> None:
     assert '"user_id": "bert"' in texts_of(world.model.seen[-1])[0]
 
 
+def test_long_arguments_of_what_runs_are_frozen_in_part() -> None:
+    world = world_of([calls("run_build", {"text": "x" * 90_000}), full("busy")], [says("sum")])
+    tell(world, "build", "and?")
+    [running] = state_of(world)["running_tool_calls"]
+    assert running["tool_call_id"] == world.calls[0].call_id
+    assert running["arguments"].startswith('{"text": "xxx')
+    assert len(running["arguments"]) < 2_100
+
+
 def _subscribed(world: World) -> Message:
     return replace(result_message(world.calls[0].call_id, "watching", subscription=True), thread_id="t")
 

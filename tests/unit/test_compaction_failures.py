@@ -10,8 +10,9 @@ from runtime import phrases
 from runtime.errors import ModelUnavailable, PermanentError, TooLong
 from runtime.items import plain_text
 from runtime.model.messages import CompactionContent, Message, MessageKey
-from runtime.model.threads import SummaryRef
+from runtime.model.threads import Commit, EndedThread, SummaryRef, Thread, Wanted
 from runtime.model.turns import Completion, ModelRequest, ResultBlock
+from runtime.ports import History
 from tests.support.summaries import (
     WINDOW,
     Step,
@@ -86,6 +87,33 @@ def test_after_a_failed_compaction_the_conversation_goes_on_as_it_is_and_a_later
     tell(world, "4")
     assert texts_of(summary_requests(world.model.seen)[-1]) == ["1", "one", "2", "two", phrases.SUMMARISE]
     assert texts_of(world.model.seen[-1])[1:] == ["3", "three", "4"]
+
+
+class Withheld:
+    """A history that notes what is withheld, by thread and position."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.noted: set[tuple[str, int]] = set()
+
+    def load(self, thread_id: str, wanted: Wanted) -> Thread:
+        return self._history.load(thread_id, wanted)
+
+    def commit(self, commit: Commit) -> None:
+        self.noted |= {(commit.row.thread_id, position) for position in commit.withheld}
+        self._history.commit(commit)
+
+    def ended_with(self, thread_id: str) -> tuple[EndedThread, ...]:
+        return self._history.ended_with(thread_id)
+
+
+def test_a_compaction_that_is_refused_withholds_what_was_asked_of_it_and_nothing_inherited() -> None:
+    world = world_of([calls("list_activity"), full("one")], [PermanentError()])
+    history = Withheld(world.ports.history)
+    world.put_in(history=history)
+    tell(world, "1")
+    compaction_id, summarised = compaction_at(2), 3
+    assert history.noted == {(compaction_id, summarised + 1)}
 
 
 def test_a_request_that_is_too_long_right_after_a_failed_compaction_is_withheld() -> None:

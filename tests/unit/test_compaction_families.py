@@ -27,7 +27,8 @@ def tell(world: World, *texts: str) -> None:
 
 
 def request_of(thread: Thread) -> ModelRequest:
-    return model_request(Draft.of(thread), (), "", 1)
+    draft = Draft.of(thread)
+    return model_request(draft, draft.visible_entries(), (), "", 1)
 
 
 def subscribed() -> World:

@@ -101,7 +101,8 @@ def test_reasoning_that_a_provider_may_have_refused_is_not_sent_again() -> None:
 
 def test_twelve_turns_have_two_cache_points_none_of_them_stored() -> None:
     bodies = [body for turn in range(12) for body in (asked(f"q{turn}"), answered(f"a{turn}"))]
-    request = model_request(Draft.of(thread_of(*bodies, asked("last"))), OFFER.specs, "", 100)
+    draft = Draft.of(thread_of(*bodies, asked("last")))
+    request = model_request(draft, draft.visible_entries(), OFFER.specs, "", 100)
     places = [index for index, message in enumerate(request.messages) if CachePoint() in message.blocks]
     assert places == [22, 24]
     assert all(request.messages[index].blocks[-1] == CachePoint() for index in places)

@@ -1,13 +1,17 @@
 """Slices that another attempt came before, that stop half-way, or that may try one thing only."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from runtime.errors import FenceLost, ModelUnavailable, Unavailable
 from runtime.model.calls import Call, CallTarget
 from runtime.model.entries import AssistantText, Entry
 from runtime.model.messages import Delivery, Message, MessageKey
 from runtime.model.threads import Commit, Thread, Wanted
+from runtime.model.turns import Completion, ModelRequest
 from runtime.outcome import SliceResult
 from runtime.own_messages import wake_message
 from runtime.ports import History, Mark
@@ -122,6 +126,31 @@ def test_a_wake_without_time_for_a_completion_is_stored_before_the_next_one_is_s
     assert waiting(world) == ["wake:t:2"]
     after = world.thread(keys=[wake.key])
     assert (after.row.version, after.row.head, after.inbox) == (2, 1, frozenset({wake.key}))
+
+
+@pytest.mark.parametrize("end", [ProcessDied(), None])
+def test_a_slice_near_its_end_saves_what_it_has_and_goes_on_by_a_wake_also_if_it_dies_in_between(
+    end: BaseException | None,
+) -> None:
+    def model(_: ModelRequest) -> Completion:
+        if len(world.model.seen) > 1:
+            return says("Done.")
+        world.clock.advance(250)
+        return calls("list_activity")
+
+    world = World(model, completion_reserve_s=90)
+    queues = Failing(world, "send_inputs", end or ProcessDied())
+    queues.error = end
+    world.say("hello")
+    with suppress(ProcessDied):
+        world.system.step()
+    assert world.kinds == ["user", "tool_call", "tool_result"]
+
+    queues.error = None
+    world.wait(331)
+
+    assert world.kinds == ["user", "tool_call", "tool_result", "assistant"]
+    assert len(world.model.seen) == 2
 
 
 def test_a_message_that_changes_nothing_is_known_to_have_been_consumed() -> None:

@@ -8,13 +8,14 @@ from runtime import phrases
 from runtime.draft import Draft
 from runtime.items import plain_text
 from runtime.model.calls import CallState, CallTarget
-from runtime.model.entries import Event, ImageItem, Item, TextItem, ToolResult, UserText
-from runtime.model.messages import Message, ResultContent
+from runtime.model.entries import Event, ImageItem, Item, PayloadRef, TextItem, ToolResult, UserText
+from runtime.model.messages import EventContent, Message, MessageKey, ResultContent, TextContent
 from runtime.model.threads import Thread
 from runtime.prepare import prepare
 from tests.support.values import (
     LIMITS,
     NOW_MS,
+    THREAD,
     answered,
     asked,
     call_row,
@@ -219,5 +220,29 @@ def test_a_text_whose_bytes_are_many_is_cut_within_a_character() -> None:
     assert body.text == "\u4e2d" * 333 + phrases.cut_note(333, 500)
 
 
-def test_an_image_leaves_a_note_that_it_is_not_shown() -> None:
-    assert result_items(ImageItem("aGk=", "image/png")) == (TextItem(phrases.IMAGE_NOT_SHOWN),)
+def test_a_text_of_control_characters_is_cut_by_what_they_take_in_a_row() -> None:
+    limits = replace(LIMITS, item_chars=1_000, message_bytes=1_000)
+    body = prepare(thread_of(), [text_message("\x01" * 500)], NOW_MS, limits).entries[0].body
+    assert isinstance(body, UserText)
+    assert body.text == "\x01" * 166 + phrases.cut_note(166, 500)
+
+
+def test_an_image_stays_where_it_was_among_the_texts() -> None:
+    image = ImageItem("", "image/png", PayloadRef("k", 5_000))
+    assert result_items(TextItem("a"), image, TextItem("b")) == (TextItem("a"), image, TextItem("b"))
+
+
+def test_where_all_of_it_lies_is_kept_with_what_was_cut() -> None:
+    ref = PayloadRef("k", 5_000)
+    said = Message(THREAD, MessageKey("text", "user:1"), TextContent("x" * 1_001, payload=ref), "")
+    result = replace(result_message("call_1"), content=ResultContent("call_1", (TextItem("x"),), payload=ref))
+    text = prepared(thread_of(), said).entries[0].body
+    in_time = prepared(waiting_thread(), result).entries[0].body
+    late = prepared(thread_with_call("detached"), result).entries[0].body
+    event = replace(result, content=EventContent("call_1", (TextItem("x"),), associative=True, payload=ref))
+    fired = prepared(thread_with_call("subscribed"), event).entries[0].body
+    assert isinstance(text, UserText)
+    assert isinstance(in_time, ToolResult)
+    assert isinstance(late, Event)
+    assert isinstance(fired, Event)
+    assert (text.whole, in_time.whole, late.whole, fired.whole) == (ref, ref, ref, ref)

@@ -171,3 +171,4 @@ def test_a_timer_that_cannot_be_stopped_again_and_again_is_let_go() -> None:
     live_through(world, 9)
 
     assert world.kinds == ["user", "tool_call", "tool_result", "user", "assistant"]
+    assert len(world.system.inputs) == 0

@@ -96,6 +96,17 @@ def test_a_thread_of_an_event_stays_while_something_runs_for_it() -> None:
     assert child.entries[-1].body.kind == "tool_call"
 
 
+def test_a_thread_of_an_event_takes_events_of_its_own_subscription_itself_and_closes_after_the_last() -> None:
+    world = subscribed(child=[calls("run_build"), says("I watch."), says("One."), says("And that was it.")])
+    send(world, event(call_of(world)))
+    child_thread_id = event_child(world).row.thread_id
+    own_call = world.calls[1].call_id
+    for message in (confirmation(own_call), event(own_call), event(own_call, "2", final=True)):
+        send(world, replace(message, thread_id=child_thread_id))
+    assert events_of(event_child(world)) == ["event 1", "event 1", "event 2"]
+    assert event_child(world).row.closed
+
+
 def test_an_associative_event_enters_the_thread_itself() -> None:
     world = subscribed([says("I see.")])
     send(world, event(call_of(world), associative=True))

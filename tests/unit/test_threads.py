@@ -179,6 +179,36 @@ def test_closing_closes_everything_below() -> None:
     assert world.thread().family.children == ()
 
 
+def test_closing_stops_what_threads_below_sleep_on() -> None:
+    enough = {"thread_id": CHILD, "message": "enough"}
+    world = World(
+        Family(
+            root=[
+                spawns("alpha", ["t"]),
+                says("ok"),
+                calls("send_message_to_child", enough),
+                says("told"),
+                says("over"),
+            ],
+            alpha=[
+                spawns("beta", ["t", CHILD]),
+                calls("sleep_until_event_or_input"),
+                calls("close_thread", {"thread_id": CHILD}),
+            ],
+            beta=[calls("sleep", {"seconds": 6_000})],
+        )
+    )
+    world.say("look")
+    world.settle()
+    assert world.system.timers.next_due_ms() is not None
+
+    world.say("that is enough")
+    world.settle()
+
+    assert not world.thread(CHILD).is_open
+    assert world.system.timers.next_due_ms() is None
+
+
 def test_a_thread_names_its_own_stack_or_is_told_both() -> None:
     world = World(Family(root=[spawns("alpha", ["t", "x"]), says("sorry")]))
     world.say("look")

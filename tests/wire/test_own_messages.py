@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.model.entries import ImageItem, Item, Origin, TextItem
+from runtime.model.entries import ImageItem, Item, Origin, PayloadRef, TextItem
 from runtime.model.messages import (
     BounceContent,
     ChoiceAnswerContent,
@@ -16,7 +16,6 @@ from runtime.model.messages import (
     MessageKey,
     OauthContent,
     ParentContent,
-    PayloadRef,
     ReportContent,
     ResultContent,
     TextContent,

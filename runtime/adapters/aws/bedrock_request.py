@@ -157,6 +157,7 @@ def _item(item: Item) -> Json:
 
 
 def _image(item: ImageItem) -> Json:
+    assert item.payload is None, "images are brought before a request is made"
     image_format = IMAGE_FORMATS.get(item.media_type)
     if image_format is None:
         raise PermanentError("an image of a type that Bedrock does not take")

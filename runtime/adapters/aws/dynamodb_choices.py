@@ -17,7 +17,7 @@ from runtime.adapters.aws.dynamodb import ITEM_LIMIT_BYTES, Item, thread_pk
 from runtime.adapters.aws.errors import translated
 from runtime.errors import PermanentError
 from runtime.model.choices import Choice, View
-from runtime.model.messages import PayloadRef
+from runtime.model.entries import PayloadRef
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient

@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 from runtime.adapters.aws.errors import code_of, translated
 from runtime.errors import PermanentError
 from runtime.identity import payload_key
-from runtime.model.messages import PayloadRef
+from runtime.model.entries import PayloadRef
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

@@ -2,7 +2,7 @@
 
 from runtime.errors import PermanentError
 from runtime.identity import payload_key
-from runtime.model.messages import PayloadRef
+from runtime.model.entries import PayloadRef
 
 
 class MemoryPayloads:

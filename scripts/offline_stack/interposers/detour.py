@@ -60,8 +60,8 @@ def detour(stack: OfflineStack, wire_log: Path) -> Iterator[Watch]:
         )
         endpoints.database.start()
         opened.callback(endpoints.database.close)
-        opened.callback(_configure, functions, name, direct)
-        _configure(functions, name, led_past(endpoints, direct, stack.endpoint))
+        opened.callback(configure, functions, name, direct)
+        configure(functions, name, led_past(endpoints, direct, stack.endpoint))
         yield watch
 
 
@@ -82,6 +82,7 @@ def _serving(opened: ExitStack, endpoint: HttpEndpoint) -> HttpEndpoint:
     return endpoint
 
 
-def _configure(functions: "LambdaClient", name: str, variables: Mapping[str, str]) -> None:
+def configure(functions: "LambdaClient", name: str, variables: Mapping[str, str]) -> None:
+    """Give the function these variables, and no others; its processes are ended."""
     functions.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
     functions.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})

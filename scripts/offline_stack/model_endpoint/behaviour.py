@@ -11,6 +11,7 @@ from scripts.offline_stack.model_endpoint.request import ConverseRequest
 from scripts.offline_stack.model_endpoint.script import Script, UnreadableScript, script_in, without_scripts
 from scripts.offline_stack.model_endpoint.standpoint import standpoint_of
 from scripts.offline_stack.model_endpoint.steps import Call, Refuse, Say, Step
+from scripts.offline_stack.model_endpoint.summaries import asks_for_summary, summary_of
 from scripts.offline_stack.model_endpoint.wishes import wish_in
 
 _QUOTED_CHARACTERS = 20_000
@@ -86,6 +87,8 @@ def _first_or_then(script: Script, turns_since: int, times_seen: Callable[[], in
 
 def _by_rule(request: ConverseRequest) -> Decision:
     news = news_for(request)
+    if news.texts and asks_for_summary(news.texts[-1]):
+        return Decision(_said([summary_of(request)]), "summary")
     wish = wish_in(without_scripts(news.texts[-1])) if news.texts else None
     sentences = [_sentence_for(outcome) for outcome in news.results]
     if wish is None:
