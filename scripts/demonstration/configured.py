@@ -23,6 +23,17 @@ def configured(stack: OfflineStack, function_output: str, changes: Mapping[str, 
 
 
 @contextmanager
+def slices_at_once(stack: OfflineStack, number: int) -> Iterator[None]:
+    """Let so many slices run at once, and no more: on this machine each is a process, which has to begin first."""
+    functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
+    functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=number)
+    try:
+        yield
+    finally:
+        functions.delete_function_concurrency(FunctionName=name)
+
+
+@contextmanager
 def tool_server_at(stack: OfflineStack, origin: str) -> Iterator[None]:
     """Have the example tool server take this for its own address, in place of the emulator's: it tells it to those
     whom it asks back.

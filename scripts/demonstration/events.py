@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scripts.commands.target import offline_target
-from scripts.demonstration.configured import configured
+from scripts.demonstration.configured import configured, slices_at_once
 from scripts.demonstration.events_verdicts import Watched, judge_events
 from scripts.demonstration.evidence import read_invocations, read_requests
 from scripts.demonstration.families import read_family
@@ -24,6 +24,7 @@ EVENTS, INTERVAL_S = 3, 0.3
 # It goes on firing, while the others are played, after it was cancelled.
 CANCELLED_EVENTS, CANCELLED_INTERVAL_S = 24, 0.5
 PATIENCE_S = 60.0
+AT_ONCE = 4
 
 WATCHES: Mapping[str, str] = {
     "cancelled": scripted(
@@ -51,7 +52,8 @@ def run_events(stack: OfflineStack, console: Console) -> Verdict:
     """Play the watches, then the flood, and judge both. What did not come is judged, too."""
     target, began_at = offline_target(stack), stack.now()
     talks = {name: shown_conversation(stack, target, console, new_thread_id("events")) for name in WATCHES}
-    with configured(stack, "SliceFunctionName", {"INFINITY_LIVE_CHILDREN": str(BUDGET)}):
+    fewer_children = configured(stack, "SliceFunctionName", {"INFINITY_LIVE_CHILDREN": str(BUDGET)})
+    with fewer_children, slices_at_once(stack, AT_ONCE):
         try:
             _play(talks)
         except ScenarioError as error:
@@ -65,13 +67,19 @@ def run_events(stack: OfflineStack, console: Console) -> Verdict:
 
 
 def _play(talks: Mapping[str, Conversation]) -> None:
-    """Each begins when the one before has its first event: each call beside another would have a process begin."""
+    """Each begins when the one before has been answered: each call beside another would have a process begin."""
     for name, words in WATCHES.items():
         talks[name].say(words)
         talks[name].wait_for("turn_done")
         if name == "cancelled":
-            talks[name].say(ENOUGH)
-            talks[name].wait_for("turn_done")
+            _cancel(talks[name])
+
+
+def _cancel(talk: Conversation) -> None:
+    """When something of it has arrived, and before all has."""
+    talk.wait_until(lambda: any("Tick" in each.text_of("text") for each in talk.outputs), "no event arrived")
+    talk.say(ENOUGH)
+    talk.wait_for("turn_done")
 
 
 def _left(stack: OfflineStack, talk: Conversation) -> Watched:

@@ -5,6 +5,7 @@ from rich.text import Text
 
 from scripts.commands.messages import JsonValue
 from scripts.commands.target import offline_target
+from scripts.demonstration.configured import slices_at_once
 from scripts.demonstration.evidence import Evidence
 from scripts.demonstration.families import Family, read_family
 from scripts.demonstration.scenarios import (
@@ -28,16 +29,18 @@ PLAIN, WITH_CHILD, CLOSES, SILENT, LISTENS, LEAVES = 4, 2, 1, 1, 9, 10
 # For so long the one that leaves is at its last turn, and hears nothing.
 LEAVING_S = 4.0
 PATIENCE_S = 60.0
+AT_ONCE = 4
 
 
 def run_threads(stack: OfflineStack, console: Console) -> Verdict:
     """Play it, show it, and judge. What did not come is judged, too."""
     conversation = shown_conversation(stack, offline_target(stack), console, new_thread_id("threads"))
-    try:
-        _play(conversation)
-    except ScenarioError as error:
-        console.print(Text(f"error: {error}", style="red"))
-    wait_until_handled(stack, conversation.target, PATIENCE_S)
+    with slices_at_once(stack, AT_ONCE):
+        try:
+            _play(conversation)
+        except ScenarioError as error:
+            console.print(Text(f"error: {error}", style="red"))
+        wait_until_handled(stack, conversation.target, PATIENCE_S)
     evidence = collect_evidence(stack, conversation)
     family = read_family(stack.database_dsn, conversation.thread_id, conversation.outputs)
     console.print(_lanes(evidence, family, conversation, console.width))

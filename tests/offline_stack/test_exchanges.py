@@ -51,6 +51,8 @@ def sent(message: Mapping[str, Any]) -> dict[str, Any]:
         ),
         (described("/", "DynamoDB_20120810.PutItem", {"Item": RECEIPT}), "mark", ("t1",)),
         (described("/", "DynamoDB_20120810.DeleteItem", {"Key": RECEIPT}), "clear mark", ("t1",)),
+        (described("/", "DynamoDB_20120810.UpdateItem", {"Key": RECEIPT}), "close choice", ("t1",)),
+        (described("/x/return/eyJ9", body={"id": "c1", "selected": 1}), "tell choice", ()),
         (described("/", "DynamoDB_20120810.Query", {"TableName": "t"}), "read manifests", ()),
         (described("/", "AmazonSQS.SendMessageBatch", sent(OUTPUT)), "send outputs", ("t1",)),
         (described("/", "AmazonSQS.SendMessageBatch", sent({"group_id": "t1"})), "send messages", ("t1",)),
@@ -66,6 +68,10 @@ def test_a_request_is_named_after_what_it_does_and_for_which_thread(
 
 def test_a_call_of_a_tool_shows_its_key_and_the_id_of_the_call() -> None:
     assert described("/x/call", body={"operation": "run", "id": "c1"}).facts == {"key": "k1", "call_id": "c1"}
+
+
+def test_a_choice_that_a_tool_is_told_of_shows_its_key_and_the_id_of_the_call() -> None:
+    assert described("/x/return/eyJ9", body={"id": "c1", "selected": 1}).facts == {"key": "k1", "call_id": "c1"}
 
 
 def test_a_mark_names_what_is_about_to_be_tried() -> None:
