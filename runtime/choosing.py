@@ -1,5 +1,6 @@
 """What a tool lets its user choose: kept before it is shown, and open until the tool has been told what was chosen."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from runtime.model.choices import Choice
 from runtime.model.threads import ThreadRow
 from runtime.outputs import choice_output, error_output, output_of_message
 from runtime.run import Run
+
+logger = logging.getLogger(__name__)
 
 
 def perform(effect: OfferChoice | TakeChoice, row: ThreadRow, run: Run) -> None:
@@ -77,7 +80,9 @@ def _offer_again(choice: Choice, message_id: str, reason: str, row: ThreadRow, r
     run.counted.append("choice_not_handed_over")
     again = replace(choice, choice_id=digest(row.thread_id, message_id))
     run.ports.choices.put(again)
-    text = f"Your choice could not be passed on: {reason}. Please choose again."
+    logger.warning("choice not handed over", extra={"thread_id": row.thread_id, "reason": reason})
+    # One text, whatever the reason: a repeat may fail for another one, and says the same under the same name.
+    text = "Your choice could not be passed on. Please choose again."
     failed = error_output(row, message_id, "choice_not_handed_over", text)
     run.ports.queues.send_outputs([failed, choice_output(row, message_id, again)])
     _complete(choice, None, row, run)

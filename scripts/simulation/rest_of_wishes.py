@@ -55,5 +55,4 @@ def _check_choice(system: System, conversation: Conversation, choice: Choice) ->
         return
     made = (choice.thread_id, answer) in system.ledger.messages
     require(not made or failed, "what was chosen comes to the tool, or its failure is said", at)
-    calm = not {"expiry", "unknown"} & system.profile.faults.keys()
-    require(not calm or state != "cancelled", "what a cancelled call asked is taken back", at)
+    require(state != "cancelled", "what a cancelled call asked is taken back", at)
