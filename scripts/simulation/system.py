@@ -96,7 +96,8 @@ class System:
 
     def say(self, thread_id: str, text: str, message_id: str | None) -> None:
         """Speak, as any front end does; without an id the queue's own counts."""
-        metadata = {"user_id": f"who said {text}"}
+        # Without the words themselves: a summary names the user, and what is bad about some words is not to come back.
+        metadata = {"user_id": f"who said {text.rpartition(' ')[2]}"}
         body = {"group_id": thread_id, "content": {"type": "text", "text": text}, "metadata": metadata}
         given = {} if message_id is None else {"message_id": message_id}
         sending = Sending(
