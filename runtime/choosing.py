@@ -1,5 +1,6 @@
 """What a tool lets its user choose: kept before it is shown, and open until the tool has been told what was chosen."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from runtime.model.choices import Choice
 from runtime.model.threads import ThreadRow
 from runtime.outputs import choice_output, error_output, output_of_message
 from runtime.run import Run
+
+logger = logging.getLogger(__name__)
 
 
 def perform(effect: OfferChoice | TakeChoice, row: ThreadRow, run: Run) -> None:
@@ -52,9 +55,18 @@ def _take(effect: TakeChoice, row: ThreadRow, run: Run) -> None:
 
 def complete_choices_of(call_ids: Sequence[str], row: ThreadRow, run: Run) -> None:
     """Take back what calls that nobody waits for any more have asked their user."""
-    for call_id in call_ids:
-        for choice in run.ports.choices.of_call(row.thread_id, call_id):
+    if not call_ids:
+        return
+    for choice in run.ports.choices.of_thread(row.thread_id):
+        if choice.call_id in call_ids:
             _complete(choice, None, row, run)
+
+
+def complete_choices_of_closed(thread_ids: Sequence[str], row: ThreadRow, run: Run) -> None:
+    """Take back whatever these threads, which have closed together, have asked their user."""
+    for thread_id in thread_ids:
+        for choice in run.ports.choices.of_thread(thread_id):
+            _complete(choice, None, replace(row, thread_id=thread_id), run)
 
 
 def _complete(choice: Choice, taken: int | None, row: ThreadRow, run: Run) -> None:
@@ -68,7 +80,9 @@ def _offer_again(choice: Choice, message_id: str, reason: str, row: ThreadRow, r
     run.counted.append("choice_not_handed_over")
     again = replace(choice, choice_id=digest(row.thread_id, message_id))
     run.ports.choices.put(again)
-    text = f"Your choice could not be passed on: {reason}. Please choose again."
+    logger.warning("choice not handed over", extra={"thread_id": row.thread_id, "reason": reason})
+    # One text, whatever the reason: a repeat may fail for another one, and says the same under the same name.
+    text = "Your choice could not be passed on. Please choose again."
     failed = error_output(row, message_id, "choice_not_handed_over", text)
     run.ports.queues.send_outputs([failed, choice_output(row, message_id, again)])
     _complete(choice, None, row, run)

@@ -27,10 +27,23 @@ def ended_turn(draft: Draft, now_ms: int) -> Draft:
             return _asked_or_reported(draft, now_ms)
 
 
+def why_waiting_is_vain(draft: Draft) -> str | None:
+    """Return why this thread may not wait for something that nobody will send, or None.
+
+    Nothing runs for it; and one event is all there is, or its parent waits for a word of it.
+    """
+    if not draft.nothing_runs:
+        return None
+    if draft.row.birth.kind == "event":
+        return phrases.NOTHING_WILL_COME
+    is_silent = draft.row.birth.kind == "spawned" and not _has_reported(draft)
+    return phrases.REPORT_BEFORE_WAITING if is_silent else None
+
+
 def _asked_or_reported(draft: Draft, now_ms: int) -> Draft:
-    since = list(_since_input(draft))
-    if any(_reports(entry) for entry in since):
+    if _has_reported(draft):
         return draft
+    since = _since_input(draft)
     if any(isinstance(entry.body, UserText) and entry.body.cause is None for entry in since):
         return _marked(draft, reports=True, report=_said_in_several_parts(draft))
     return draft.append(UserText(phrases.REPORT_OR_CLOSE), now_ms)
@@ -52,9 +65,9 @@ def _since_input(draft: Draft) -> Iterator[Entry]:
         yield entry
 
 
-def _reports(entry: Entry) -> bool:
-    body = entry.body
-    return isinstance(body, ToolResult) and isinstance(body.deed, Reported)
+def _has_reported(draft: Draft) -> bool:
+    bodies = [entry.body for entry in _since_input(draft)]
+    return any(isinstance(body, ToolResult) and isinstance(body.deed, Reported) for body in bodies)
 
 
 def _marked(draft: Draft, *, reports: bool = False, closes: bool = False, report: str = "") -> Draft:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from runtime import compaction, phrases
 from runtime.draft import Draft
-from runtime.endings import ended_turn
+from runtime.endings import ended_turn, why_waiting_is_vain
 from runtime.identity import call_id_at
 from runtime.items import ROW_TEXT_BYTES, json_bytes, shown, stored_text
 from runtime.limits import Limits
@@ -141,8 +141,8 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
     due_ms = offer.due_times[name](stored.arguments, at.now_ms) if name in offer.due_times else None
     if isinstance(due_ms, str):
         return _answered(call_id, Answer(draft, f"Error: {due_ms}"), at)
-    if offer.targets[name].toolset is None and due_ms is None and _hears_of_nothing(draft):
-        return _answered(call_id, Answer(draft, phrases.NOTHING_WILL_COME), at)
+    if offer.targets[name].toolset is None and due_ms is None and (vain := why_waiting_is_vain(draft)):
+        return _answered(call_id, Answer(draft, vain), at)
     call = Call(
         call_id,
         name,
@@ -157,11 +157,6 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
         user_id=draft.row.person.user_id,
     )
     return draft.with_call(call)
-
-
-def _hears_of_nothing(draft: Draft) -> bool:
-    """Whether nothing can come that would wake this thread: it was made for one event, and nothing runs for it."""
-    return draft.row.birth.kind == "event" and draft.nothing_runs
 
 
 def _answered(call_id: str, answer: Answer, at: _Place) -> Draft:

@@ -128,5 +128,7 @@ def _take_leave(effects: Sequence[Effect], row: ThreadRow, run: Run) -> None:
             for call in thread.calls:
                 if call.due_ms is not None:
                     _stop(timer_name(thread.thread_id, call.call_id), run)
-        notices += calling.notices_of_closed([thread.thread_id for thread in ended], run)
+        closed = [thread.thread_id for thread in ended]
+        choosing.complete_choices_of_closed(closed, row, run)
+        notices += calling.notices_of_closed(closed, run)
     calling.notify(notices, run)

@@ -49,6 +49,10 @@ NO_RESULT_YET = (
 )
 BOUNCED = "Error: your message was not read: the thread had closed. Its last report, if it made one, came to you."
 NOTHING_WILL_COME = "Error: nothing will come that could wake you. End your turn: that closes this thread."
+REPORT_BEFORE_WAITING = (
+    "Error: nothing runs that could wake you, and your parent has heard nothing of you. Call report_to_parent, or "
+    "close_thread if your task is done."
+)
 QUEUED_FOR_CHILD = "Queued. If the thread closes before it reads this, its closing report tells you so."
 HANDLE_ONE_EVENT = (
     "Handle the one event that follows. Report to your parent if it matters; it hears nothing of you otherwise. "

@@ -86,8 +86,8 @@ class Choices(Protocol):
 
     def get(self, thread_id: str, choice_id: str) -> Choice | None: ...
 
-    def of_call(self, thread_id: str, call_id: str) -> tuple[Choice, ...]:
-        """Return the open choices of this call."""
+    def of_thread(self, thread_id: str) -> tuple[Choice, ...]:
+        """Return the open choices of this thread."""
 
     def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:
         """Mark the choice as no longer open; `answered` is None where nobody chose. The first time counts."""

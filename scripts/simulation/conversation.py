@@ -78,6 +78,8 @@ class Conversation:
         self._check_mark(commit)
         self._write(commit)
         self._check_tail()
+        live = [call.call_id for call in self.calls.values() if call.is_live]
+        require(not (self.closed and live), "what is live in a thread ends with it", f"{self.thread_id}: {live}")
 
     def check_inherited(self, thread: Thread) -> None:
         """Check that the thread, as it was read, begins as it was born, save what a summary stands for."""

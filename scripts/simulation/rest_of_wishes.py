@@ -43,14 +43,10 @@ def _check_choice(system: System, conversation: Conversation, choice: Choice) ->
     state = conversation.calls[choice.call_id].state
     at = f"{choice.thread_id} {choice.choice_id}: {stored}, told {told}, {state}"
     shown = [(each.type, each.fields.get("choice_id")) for each in system.ledger.outputs.values()]
-<<<<<<< HEAD
-    require(("user_choice_required", choice.choice_id) in shown, "a choice is shown", at)
     failed = (choice.thread_id, "choice_not_handed_over") in system.ledger.errors
-=======
     was_shown = ("user_choice_required", choice.choice_id) in shown
     require(was_shown or state not in ASKING_STATES, "a choice is shown while somebody waits for it", at)
     require(len(set(told)) <= 1, "who asked is told one choice, whatever is chosen later", at)
->>>>>>> w/simulator
     if stored is not None and stored.completed:
         # One that failed is offered again, under another id.
         taken_back = stored.answered is None and (failed or state in ("cancelled", "ended"))
@@ -59,5 +55,4 @@ def _check_choice(system: System, conversation: Conversation, choice: Choice) ->
         return
     made = (choice.thread_id, answer) in system.ledger.messages
     require(not made or failed, "what was chosen comes to the tool, or its failure is said", at)
-    calm = not {"expiry", "unknown"} & system.profile.faults.keys()
-    require(not calm or state != "cancelled", "what a cancelled call asked is taken back", at)
+    require(state != "cancelled", "what a cancelled call asked is taken back", at)

@@ -62,8 +62,8 @@ class WatchedChoices:
     def get(self, thread_id: str, choice_id: str) -> Choice | None:
         return self._choices.get(thread_id, choice_id)
 
-    def of_call(self, thread_id: str, call_id: str) -> tuple[Choice, ...]:
-        return self._choices.of_call(thread_id, call_id)
+    def of_thread(self, thread_id: str) -> tuple[Choice, ...]:
+        return self._choices.of_thread(thread_id)
 
     def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:
         self._ledger.completed(thread_id, choice_id)

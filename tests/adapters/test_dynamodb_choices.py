@@ -35,7 +35,7 @@ def table(aws_endpoint: str) -> Table:
 def test_every_method_is_one_request_and_every_read_a_consistent_one(table: Table) -> None:
     table.choices.put(CHOICE)
     table.choices.get(THREAD, "ch_1")
-    table.choices.of_call(THREAD, "call_1")
+    table.choices.of_thread(THREAD)
     table.choices.complete(THREAD, "ch_1", 1)
     table.views.put(VIEW)
     table.views.of_thread(THREAD)

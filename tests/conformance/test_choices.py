@@ -33,14 +33,14 @@ def choices(request: pytest.FixtureRequest) -> Choices:
 
 def test_a_choice_nobody_has_put_is_unknown(choices: Choices) -> None:
     assert choices.get(THREAD, "ch_1") is None
-    assert choices.of_call(THREAD, "call_1") == ()
+    assert choices.of_thread(THREAD) == ()
 
 
 def test_a_choice_comes_back_as_it_was(choices: Choices) -> None:
     choices.put(CHOICE)
 
     assert choices.get(THREAD, "ch_1") == CHOICE
-    assert choices.of_call(THREAD, "call_1") == (CHOICE,)
+    assert choices.of_thread(THREAD) == (CHOICE,)
 
 
 def test_a_choice_begins_open(choices: Choices) -> None:
@@ -65,7 +65,7 @@ def test_a_completed_choice_says_what_was_taken_and_is_no_longer_open(choices: C
     choices.complete(THREAD, "ch_1", answered)
 
     assert choices.get(THREAD, "ch_1") == replace(CHOICE, answered=answered, completed=True)
-    assert choices.of_call(THREAD, "call_1") == ()
+    assert choices.of_thread(THREAD) == ()
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 0), (1, None), (None, 1)])
@@ -90,8 +90,8 @@ def test_a_call_may_ask_more_than_once_and_each_of_its_choices_is_apart(choices:
     choices.put(replace(CHOICE, choice_id="ch_4", call_id="call_2"))
     choices.complete(THREAD, "ch_2", 0)
 
-    assert choices.of_call(THREAD, "call_1") == (asked[1], asked[0])
-    assert [each.choice_id for each in choices.of_call(THREAD, "call_2")] == ["ch_4"]
+    assert choices.of_thread(THREAD)[:2] == (asked[1], asked[0])
+    assert [each.choice_id for each in choices.of_thread(THREAD)[2:]] == ["ch_4"]
 
 
 def test_threads_do_not_see_each_others_choices(choices: Choices) -> None:
@@ -99,5 +99,5 @@ def test_threads_do_not_see_each_others_choices(choices: Choices) -> None:
     choices.complete("another", "ch_1", 1)
 
     assert choices.get("another", "ch_1") is None
-    assert choices.of_call("another", "call_1") == ()
+    assert choices.of_thread("another") == ()
     assert choices.get(THREAD, "ch_1") == CHOICE

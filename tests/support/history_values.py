@@ -17,6 +17,7 @@ from runtime.model.entries import (
     ImageItem,
     Item,
     Origin,
+    PayloadRef,
     Reasoning,
     TextItem,
     ToolCall,
@@ -100,11 +101,12 @@ statuses = st.sampled_from(["success", "error"])
 usages = st.builds(Usage, counts, counts, counts, counts)
 finishes = st.none() | st.builds(Finish, texts, usages)
 origins = st.none() | st.builds(Origin, texts, texts, times_ms)
+payload_refs = st.builds(PayloadRef, texts, counts)
 items: st.SearchStrategy[tuple[Item, ...]] = st.lists(
-    st.builds(TextItem, texts) | st.builds(ImageItem, texts, texts), max_size=3
+    st.builds(TextItem, texts) | st.builds(ImageItem, texts, texts, st.none() | payload_refs), max_size=3
 ).map(tuple)
 bodies: st.SearchStrategy[Body] = st.one_of(
-    st.builds(UserText, texts, texts),
+    st.builds(UserText, texts, texts, st.none() | payload_refs),
     st.builds(AssistantText, texts, finishes),
     st.builds(Reasoning, optional_texts, optional_texts, optional_texts),
     st.builds(ToolCall, texts, texts, json_objects, optional_texts, st.lists(texts, max_size=2).map(tuple), finishes),
@@ -117,6 +119,7 @@ bodies: st.SearchStrategy[Body] = st.one_of(
         origin=origins,
         cancelled=st.none() | st.builds(CancelledCall, texts, texts),
         display_as=optional_texts,
+        whole=st.none() | payload_refs,
     ),
     st.builds(
         Event,
@@ -129,6 +132,7 @@ bodies: st.SearchStrategy[Body] = st.one_of(
         status=statuses,
         origin=origins,
         display_as=optional_texts,
+        whole=st.none() | payload_refs,
     ),
 )
 gave_ups = st.none() | st.builds(GaveUp, texts, texts, texts, st.none() | counts, st.none() | times_ms)

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from runtime.errors import Unavailable
+import pytest
+
+from runtime.errors import HandOverFailed, Unavailable
 from runtime.identity import digest
 from runtime.model.messages import ChoiceAnswerContent, Message, MessageKey
 from tests.support.values import calls, says
@@ -112,3 +114,23 @@ def test_a_tool_that_cannot_be_told_yet_is_told_again_and_the_choice_stays_open(
     asking.world.wait(300)
     assert asking.told == [2]
     assert asking.completed() == [asking.choice_id]
+
+
+@pytest.mark.parametrize("failure", [Unavailable("away"), HandOverFailed("the tool server refused the call")])
+def test_whatever_keeps_a_choice_from_the_tool_front_ends_are_told_the_same(failure: Exception) -> None:
+    asking = Asking()
+    servers = asking.world.ports.servers
+
+    class Failing:
+        manifest = servers.manifest
+        notify = servers.notify
+
+        def invoke(self, _invocation: Any, _timeout_s: float) -> None:
+            raise failure
+
+    asking.world.put_in(servers=Failing())
+    asking.choose(2)
+    for _ in range(8):
+        asking.world.wait(300)
+    errors = [output["message"] for output in asking.world.agent.outputs() if output["type"] == "error"]
+    assert errors == ["Your choice could not be passed on. Please choose again."]

@@ -138,6 +138,7 @@ def test_what_is_going_on_is_frozen_into_the_summary() -> None:
     world.ports.queues.send_inputs([_subscribed(world)])
     world.settle()
     tell(world, "delegate")
+    world.clock.advance(1)
     world.agent.send_text("and?", metadata={"user_id": "bert"})
     world.settle()
     state = state_of(world)

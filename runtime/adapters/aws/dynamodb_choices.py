@@ -28,7 +28,7 @@ _VIEW = "view#"
 
 
 class DynamoChoices:
-    """Every method is one request; `of_call` reads all choices of the thread, of which there are few."""
+    """Every method is one request; `of_thread` reads the completed choices, too, of which there are few."""
 
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
@@ -43,10 +43,10 @@ class DynamoChoices:
             item = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
         return None if item is None else _choice_in(thread_id, item)
 
-    def of_call(self, thread_id: str, call_id: str) -> tuple[Choice, ...]:
+    def of_thread(self, thread_id: str) -> tuple[Choice, ...]:
         items = _items(self._client, self._table, thread_id, _CHOICE)
         choices = (_choice_in(thread_id, item) for item in items)
-        return tuple(choice for choice in choices if choice.call_id == call_id and not choice.completed)
+        return tuple(choice for choice in choices if not choice.completed)
 
     def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:
         key = {"pk": {"S": thread_pk(thread_id)}, "sk": {"S": _CHOICE + choice_id}}

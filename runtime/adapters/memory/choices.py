@@ -21,9 +21,9 @@ class MemoryChoices:
     def get(self, thread_id: str, choice_id: str) -> Choice | None:
         return self._choices.get((thread_id, choice_id))
 
-    def of_call(self, thread_id: str, call_id: str) -> tuple[Choice, ...]:
+    def of_thread(self, thread_id: str) -> tuple[Choice, ...]:
         with self._lock:
-            found = [each for each in self._choices.values() if (each.thread_id, each.call_id) == (thread_id, call_id)]
+            found = [each for each in self._choices.values() if each.thread_id == thread_id]
         return tuple(sorted((each for each in found if not each.completed), key=lambda each: each.choice_id))
 
     def complete(self, thread_id: str, choice_id: str, answered: int | None) -> None:

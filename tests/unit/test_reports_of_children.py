@@ -1,5 +1,6 @@
 """What a child says at the end of its turn reaches its parent, however the turn ends."""
 
+from runtime import phrases
 from runtime.items import plain_text
 from runtime.model.entries import Event
 from runtime.model.turns import Completion, SaidText, Thought
@@ -45,3 +46,16 @@ def test_a_parent_hears_of_a_child_that_took_too_many_steps() -> None:
     assert row.gave_up is not None
     assert row.gave_up.code == "too_many_completions"
     assert len(_reports(world)) == 1
+
+
+def test_a_child_reports_before_it_waits_for_what_only_its_parent_could_send() -> None:
+    waits = calls("sleep_until_event_or_input")
+    family = Family(
+        root=[spawns("alpha", ["t"]), says("ok"), says("heard")],
+        alpha=[waits, calls("report_to_parent", {"report": "7"}), waits],
+    )
+    world = World(family)
+    world.say("look")
+    world.settle()
+    assert _reports(world) == [phrases.report_of(CHILD, "7", closed=False)]
+    assert [call.state for call in world.thread(CHILD).calls.values()] == ["pending"]
