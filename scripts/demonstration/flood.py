@@ -79,7 +79,7 @@ def _words(events: int) -> str:
         "Watch a flood.",
         calls("watch", events=events, interval_s=0),
         says("Let it come."),
-        events=(calls("sleep_until_event_or_input"),),  # so that it stays open
+        events=(calls("ask", question="Have you seen it?", choices=["Yes."]),),  # so that it stays open
     )
 
 

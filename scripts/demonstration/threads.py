@@ -27,7 +27,7 @@ BUILD_S, TICKS = 8, 4
 # In what order the root starts them: by these places it speaks of its children.
 PLAIN, WITH_CHILD, CLOSES, SILENT, LISTENS, LEAVES = 4, 2, 1, 1, 9, 10
 # For so long the one that leaves is at its last turn, and hears nothing.
-LEAVING_S = 4.0
+LEAVING_S = 10.0
 PATIENCE_S = 60.0
 AT_ONCE = 4
 
