@@ -231,8 +231,9 @@ def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
     content, message_id, row = message.content, message.key.message_id, thread.row
     match content:
         case EventContent(associative=False):
-            # Where no thread was made for the event, nobody is there to be woken, which is harmless.
-            yield SendInputs(0, (own_messages.first_wake(child_id(row.thread_id, message_id)),))
+            made_for_it = child_id(row.thread_id, message_id)
+            if any(child.thread_id == made_for_it for child in thread.family.children):
+                yield SendInputs(0, (own_messages.first_wake(made_for_it),))
         case CompactionContent(up_to=up_to) if row.summary == SummaryRef(content.compaction_id, up_to):
             yield Outputs(0, (output_of_message(row, message_id, "compacted", {"up_to": up_to}),))
         case OauthContent(auth_url=auth_url) if _may_ask(thread, content.call_id):

@@ -159,6 +159,14 @@ def test_events_beyond_the_budget_of_children_are_told_inline_in_order_and_none_
     world = subscribed([says(f"seen {n}") for n in range(5)], [says("x")] * 5, live_children=0)
     send(world, *(event(call_of(world), str(n)) for n in range(5)))
     assert events_of(world.thread()) == [f"event {n}" for n in range(5)]
+    assert event_child(world, "0").row.version == 0
+
+
+def test_an_event_that_is_told_inline_wakes_nobody() -> None:
+    world = subscribed([says("seen")], live_children=0)
+    world.ports.queues.send_inputs([event(call_of(world))])
+    world.step_counting()
+    assert world.system.inputs.receive() == []
 
 
 def test_one_subscription_too_many_is_cancelled_with_a_result_that_says_so() -> None:
