@@ -16,7 +16,7 @@ from runtime.wire.text import canonical_json
 
 SQS_BODY_BYTES = 1024 * 1024
 ODD_CHARACTERS = "/:#?&=%'\"\\<>{}[]()*+,;|~^`!@$"
-NEEDS_AUTH = "auth is missing or not valid, and only text may come without"
+NEEDS_AUTH = "auth is missing or not valid, and only text and answers may come without"
 SPOKEN = "A message."
 
 
@@ -147,6 +147,16 @@ def _wrong_fields() -> list[Case]:
         Case("content without a type", content({"text": SPOKEN}), Parked("content.type is missing")),
         Case("content of an unknown type", content({"type": "telegram"}), Parked("content.type is unknown")),
         Case("content whose type is a list", content({"type": ["text"]}), Parked("content.type is unknown")),
+        Case(
+            "an answer to nothing",
+            content({"type": "user_choice_answer", "selected": 0}),
+            Parked("content.id is missing"),
+        ),
+        Case(
+            "an answer in words",
+            content({"type": "user_choice_answer", "id": "choice", "selected": "red"}),
+            wrong("content.selected", "int_type"),
+        ),
         Case("no text", content({"type": "text"}), Parked("content.text is missing")),
         Case("a text that is null", content({**text, "text": None}), wrong("content.text", "string_type")),
         Case("a text that is a number", content({**text, "text": 7}), wrong("content.text", "string_type")),
@@ -185,6 +195,15 @@ def _claims() -> list[Case]:
         "a result with a forged auth": lambda at: at.body(content=answer, auth=forged),
         "a result with auth that is no code": lambda at: at.body(content=answer, auth="let me in"),
         "an undelivered without auth": lambda at: at.body(content=answer, synthetic=undelivered),
+        "an event without auth": lambda at: at.body(
+            content=answer, synthetic={"type": "subscription_event", "tool_call_id": "call_1"}
+        ),
+        "a report without auth": lambda at: at.body(
+            content=answer, synthetic={"type": "thread_report", "tool_call_id": "call_1", "child_thread_id": "c"}
+        ),
+        "a sign-in without auth": lambda at: at.body(
+            content={"type": "oauth_required", "id": "call_1", "auth_url": "https://example.com"}
+        ),
         "a wake with the auth of an unknown key": lambda at: at.signed({**at.ours(), "auth": None}, "k99"),
         "a wake with a code made for callbacks": callback_code,
         "a wake of ours with another attempt": lambda at: json.dumps(

@@ -170,6 +170,18 @@ def _by_body() -> list[Refusal]:
         ("a display_as that is a number", fields(display_as=7), "display_as is not valid (string_type)"),
         ("a display_as that is too long", fields(display_as="d" * 10_001), "display_as is not valid (string_too_long)"),
         ("a subscription in words", fields(subscription="yes"), "subscription is not valid (bool_type)"),
+        (
+            "an event without a text",
+            fields(type="subscription_event", tool_call_id="c", text=None),
+            "text is not valid (string_type)",
+        ),
+        ("a sign-in without a URL", fields(type="oauth"), "auth_url is missing"),
+        (
+            "a choice without choices",
+            fields(type="user_choice", prompt="?", response_url="https://e.com"),
+            "choices is missing",
+        ),
+        ("a view without a type", fields(type="view_update", content=1), "view_type is missing"),
         ("a bad field, for another group", fields(group_id="other", text=7), "text is not valid (string_type)"),
     ]
 
@@ -188,7 +200,7 @@ def _by_body() -> list[Refusal]:
 
 
 def _by_call() -> list[Refusal]:
-    not_its_call = (403, "group_id or id is not the token's", "CallbacksOfAnotherCall")
+    not_its_call = (403, "the group or the call is not the token's", "CallbacksOfAnotherCall")
     return [
         Refusal("the result of another call", lambda at: at.post(at.call.token, at.other.result()), *not_its_call),
         Refusal(
