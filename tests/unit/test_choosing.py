@@ -134,3 +134,46 @@ def test_whatever_keeps_a_choice_from_the_tool_front_ends_are_told_the_same(fail
         asking.world.wait(300)
     errors = [output["message"] for output in asking.world.agent.outputs() if output["type"] == "error"]
     assert errors == ["Your choice could not be passed on. Please choose again."]
+
+
+class Away:
+    """Queues to which nothing can be sent for now."""
+
+    def send_inputs(self, _messages: Any) -> None:
+        raise Unavailable("away")
+
+    send_outputs = send_inputs
+
+
+def test_a_choice_is_kept_before_it_is_shown() -> None:
+    asking = Asking()
+    asking.world.on_call = lambda _: None
+    asking.world.calls[0].ask("And how?", ["matt", "bright"], asking.told.append)
+    queues = asking.world.ports.queues
+    asking.world.put_in(queues=Away())
+    asking.world.settle()
+    kept = asking.world.ports.choices.of_thread("t")
+    assert sorted(choice.prompt for choice in kept) == ["And how?", "Which?"]
+    asking.world.put_in(queues=queues)
+
+
+def test_a_call_that_asks_twice_has_two_choices() -> None:
+    asking = Asking()
+    asking.world.calls[0].ask("And how?", ["matt", "bright"], asking.told.append)
+    asking.world.settle()
+    [second] = [output for output in asking.world.agent.outputs() if output["type"] == "user_choice_required"]
+    asking.choose(2)
+    asking.world.agent.choose(second["choice_id"], 0)
+    asking.world.settle()
+    assert asking.told == [2, 0]
+
+
+def test_a_choice_stays_open_until_everybody_could_be_told_that_it_is_made() -> None:
+    asking = Asking()
+    queues = asking.world.ports.queues
+    asking.world.put_in(queues=Away())
+    asking.choose(2)
+    assert [choice.completed for choice in asking.world.ports.choices.of_thread("t")] == [False]
+    asking.world.put_in(queues=queues)
+    asking.world.wait(300)
+    assert asking.completed() == [asking.choice_id]
