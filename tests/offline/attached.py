@@ -13,14 +13,14 @@ DISCOVERY = "/.well-known/rap-toolset"
 
 
 @contextmanager
-def attached(stack: OfflineStack, server: ScriptedServer, names: Iterable[str]) -> Iterator[None]:
-    """Attach the paths `/<name>` of a server, each as a tool server of that name, in front of what there is.
+def attached(stack: OfflineStack, base_url: str, names: Iterable[str]) -> Iterator[None]:
+    """Attach the paths `/<name>` below a URL, each as a tool server of that name, in front of what there is.
 
     What the function runs is ended by the change, as by any change of its configuration: nothing may be in flight.
     """
     functions, function = stack.client("lambda"), stack.outputs["SliceFunctionName"]
     before = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
-    more = [{"name": name, "url": f"{server.url}/{name}", "auth": "none"} for name in names]
+    more = [{"name": name, "url": f"{base_url}/{name}", "auth": "none"} for name in names]
     servers = json.dumps([*more, *json.loads(before[TOOL_SERVERS])])
     functions.update_function_configuration(
         FunctionName=function, Environment={"Variables": {**before, TOOL_SERVERS: servers}}

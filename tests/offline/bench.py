@@ -67,6 +67,6 @@ def bench_on(stack: OfflineStack) -> Iterator[Bench]:
     with scripted_server() as server:
         offers(server, "waits", manifest("wait"))
         offers(server, "quick", manifest("quick_wait"))
-        with attached(stack, server, ["waits", "quick"]):
+        with attached(stack, server.url, ["waits", "quick"]):
             yield Bench(outside, server, Receiver(stack.outputs["ReceiverUrl"]))
             outside.settle()

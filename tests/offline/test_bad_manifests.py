@@ -107,7 +107,7 @@ def conversation(stack: OfflineStack) -> Iterator[Conversation]:
             offers(server, name, offered)
         for name, step in UNREACHABLE.items():
             server.plan(f"/{name}{DISCOVERY}", step)
-        with attached(stack, server, names):
+        with attached(stack, server.url, names):
             for text in (f"Hello from {thread_id}.", "Hello again.", CALL_IT):
                 outside.send(thread_id, TextMessage(thread_id, text).body)
                 outside.settle()

@@ -205,7 +205,7 @@ def little_patience(stack: OfflineStack) -> Iterator[ScriptedServer]:
             offers(server, name, manifest(name))
             server.plan(f"/{name}/call", *steps)
         short = configured(stack, patience_receives=1, give_up_delay_s=1, http_total_s=1, http_tries=2)
-        with short, attached(stack, server, FAILURES):
+        with short, attached(stack, server.url, FAILURES):
             yield server
 
 
@@ -217,7 +217,7 @@ def impatient(place: tuple[OfflineStack, Target], crowd: object, poisoned: objec
         server = opened.enter_context(little_patience(stack))
         with scripted_server() as mortal:
             offers(mortal, DOWN, manifest(DOWN))
-            opened.enter_context(attached(stack, mortal, [DOWN]))
+            opened.enter_context(attached(stack, mortal.url, [DOWN]))
             say_together(target, [TextMessage(threads[DOWN], "Hello.")])
             wait_for_answers(stack, {threads[DOWN]: 1})
         texts = {each: scripted("Go on.", [{"call": each}]) for each in [*FAILURES, DOWN]}
