@@ -10,8 +10,17 @@ from runtime.context import model_request, rendered
 from runtime.draft import Draft
 from runtime.identity import event_id_at
 from runtime.interpret import Moment, interpret
+from runtime.model.calls import Call
 from runtime.model.entries import Entry, Event, Reasoning, TextItem, ToolResult
-from runtime.model.messages import Message
+from runtime.model.messages import (
+    BounceContent,
+    Content,
+    EventContent,
+    Message,
+    MessageKey,
+    ReportContent,
+    TimerContent,
+)
 from runtime.model.threads import Thread, ThreadRow
 from runtime.model.toolsets import OfferedTool, Toolset
 from runtime.model.turns import (
@@ -116,8 +125,7 @@ def test_a_longer_history_begins_with_the_same_bytes() -> None:
 _texts = st.text(min_size=0, max_size=5)
 _inputs = st.one_of(
     st.builds(lambda text: [text_message(text)], _texts),
-    st.just(["result"]),
-    st.just(["undelivered"]),
+    st.sampled_from([["result"], ["undelivered"], ["timer"], ["event"], ["threaded event"], ["report"], ["bounce"]]),
 )
 _completions = st.lists(
     st.one_of(
@@ -127,9 +135,9 @@ _completions = st.lists(
             WantedCall,
             st.just("toolu"),
             st.sampled_from(
-                ["run_build", "list_activity", "sleep_until_event_or_input", "fly", "a b", "cancel_tool_call"]
+                ["run_build", "list_activity", "sleep", "sleep_until_event_or_input", "fly", "a b", "cancel_tool_call"]
             ),
-            st.sampled_from(["", "{}", '{"tool_call_id": "x"}', "{", "[]"]),
+            st.sampled_from(["", "{}", '{"tool_call_id": "x"}', '{"seconds": 9}', "{", "[]"]),
         ),
     ),
     max_size=3,
@@ -152,8 +160,22 @@ def _grown(steps: list[tuple[list[object], list[object]]]) -> Thread:
 def _messages(draft: Draft, given_input: object) -> list[Message]:
     if isinstance(given_input, Message):
         return [given_input]
-    make = result_message if given_input == "result" else undelivered_message
-    return [make(call_id, "text") for call_id in draft.all_calls()][-1:]
+    return [_about(call, str(given_input)) for call in draft.all_calls().values()][-1:]
+
+
+def _about(call: Call, kind: str) -> Message:
+    """Return a message of this kind about a call, as whatever wakes a thread brings it."""
+    text = (TextItem("text"),)
+    contents: dict[str, Content] = {
+        "timer": TimerContent(call.call_id, NOW_MS),
+        "event": EventContent(call.call_id, text, associative=True),
+        "threaded event": EventContent(call.call_id, text),
+        "report": ReportContent(call.call_id, "child", "text"),
+        "bounce": BounceContent(call.call_id),
+    }
+    if kind in contents:
+        return Message(THREAD, MessageKey(kind, f"{kind}:{call.call_id}"), contents[kind], "")
+    return result_message(call.call_id, "text") if kind == "result" else undelivered_message(call.call_id, "text")
 
 
 def _stored(draft: Draft) -> Thread:
