@@ -1,4 +1,4 @@
-"""The crash-threads scenario: a process dies where threads begin and close, and where a choice is answered.
+"""The crash-threads scenario: a process dies where threads begin, sleep and close, and where a choice is answered.
 
 Each conversation is played undisturbed first, then once for each kill point. Nothing in the product knows of it: see
 `scripts.offline_stack.interposers`.
@@ -28,11 +28,12 @@ from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import is_running
 from scripts.storming.account import wait_until_handled
 
-TITLE = "a process is killed where threads begin and close, and where a choice is answered; nothing is lost or doubled"
+TITLE = "a process is killed where threads begin and close, sleep and are answered; nothing is lost or doubled"
 WIRE_LOG = "wire.jsonl"
 PATIENCE_S = 60.0
 # The child is at its first turn for so long, and the clock ticks after so long: until its parent's turn is over.
 BESIDE_S = 1.5
+SLEEP_S = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,11 @@ def _play_event(talk: Conversation) -> None:
     talk.wait_for("turn_done", times=3)
 
 
+def _play_sleep(talk: Conversation) -> None:
+    talk.say(scripted("Sleep a little.", calls("sleep", seconds=SLEEP_S), says("I am awake.")))
+    talk.wait_for("turn_done")
+
+
 def _play_choice(talk: Conversation) -> None:
     talk.say("Ask me: tea or coffee?")
     talk.wait_for("user_choice_required")
@@ -92,6 +98,7 @@ ACTS = (
         ],
     ),
     Act("an event", _play_event, [Point("a thread of an event begun and not woken", "send messages", to_root=False)]),
+    Act("a sleep", _play_sleep, [Point("a sleep begun and not timed", "start timer")]),
     Act(
         "a choice",
         _play_choice,

@@ -31,6 +31,11 @@ def sent(message: Mapping[str, Any]) -> dict[str, Any]:
         (described("/x/call", body={"operation": "run", "id": "c1", "group_id": "t1"}), "call tool", ("t1",)),
         (described("/x/close_thread", body={"thread_id": "t1"}), "close_thread", ()),
         (
+            described("/", "AmazonSQS.SendMessage", {"MessageBody": json.dumps({"due_ms": 1, "group_id": "t1"})}),
+            "start timer",
+            ("t1",),
+        ),
+        (
             described("/", "DynamoDB_20120810.BatchGetItem", {"RequestItems": {"table": {"Keys": [RECEIPT]}}}),
             "read receipts",
             ("t1",),

@@ -1,7 +1,7 @@
 """Which step of a slice an HTTP request stands for, read from the request alone.
 
-Steps are named as in the flow of a slice: read receipts, load, complete, commit, send outputs, call tool, write
-receipts. What is none of them keeps the name of its operation.
+Steps are named as in the flow of a slice: read receipts, load, complete, commit, send outputs, call tool, start
+timer, write receipts. What is none of them keeps the name of its operation.
 """
 
 import hashlib
@@ -45,6 +45,8 @@ def _sending(fields: Mapping[str, Any]) -> Exchange:
     bodies = [_json_object(entry["MessageBody"].encode()) for entry in entries]
     if all("root_thread_id" in body for body in bodies):
         return Exchange("send outputs", threads, {"outputs": {body["id"]: _fingerprint(body) for body in bodies}})
+    if all("due_ms" in body for body in bodies):
+        return Exchange("start timer", tuple(sorted({str(body.get("group_id")) for body in bodies})))
     return Exchange("send messages", threads)
 
 
