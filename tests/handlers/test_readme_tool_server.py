@@ -14,6 +14,7 @@ from typing import IO
 import pytest
 
 from tests.support.callback_inbox import callback_inbox
+from tests.support.interrupts import heed_interrupts
 from tests.support.tool_client import ToolClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +45,7 @@ def started(folder: Path, *arguments: str) -> Iterator[IO[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        preexec_fn=heed_interrupts,
     ) as running:
         assert running.stdout is not None
         try:

@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,15 @@ from scripts.commands.files import writable_file
 from scripts.commands.stopping import STOP_SIGNALS, Stopped, stoppable
 
 
+@pytest.fixture
+def _foreground() -> Iterator[None]:
+    """Interrupts are heeded, also where the tests themselves were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_foreground")
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
