@@ -10,7 +10,7 @@ import pytest
 
 from handlers.example_tools import tools
 from tests.support.callback_inbox import callback_inbox
-from tests.support.interrupts import heed_interrupts
+from tests.support.interrupts import heeding_interrupts
 from tests.support.tool_client import ToolClient
 
 
@@ -19,12 +19,11 @@ def process() -> Iterator[ToolClient]:
     command = [sys.executable, "-m", "handlers.example_toolset", "--port", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("INFINITY_")}
     with subprocess.Popen(
-        command,
+        heeding_interrupts(command),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env=environment,
-        preexec_fn=heed_interrupts,
     ) as running:
         assert running.stdout is not None
         try:

@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 
 from tests.support.callback_inbox import callback_inbox
-from tests.support.interrupts import heed_interrupts
+from tests.support.interrupts import heeding_interrupts
 from tests.support.tool_client import ToolClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,13 +39,12 @@ def snippet() -> str:
 def started(folder: Path, *arguments: str) -> Iterator[IO[str]]:
     """Start a Python of its own in the folder; yield what it prints."""
     with subprocess.Popen(
-        [*PYTHON, *arguments],
+        heeding_interrupts([*PYTHON, *arguments]),
         cwd=folder,
         env={"PATH": os.environ["PATH"], "PORT": "0"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        preexec_fn=heed_interrupts,
     ) as running:
         assert running.stdout is not None
         try:
