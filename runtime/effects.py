@@ -232,7 +232,8 @@ def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
     match content:
         case EventContent(associative=False):
             made_for_it = child_id(row.thread_id, message_id)
-            if any(child.thread_id == made_for_it for child in thread.family.children):
+            # One that its thread took along, closing in the same commit, still has to say that it began.
+            if row.closed or any(child.thread_id == made_for_it for child in thread.family.children):
                 yield SendInputs(0, (own_messages.first_wake(made_for_it),))
         case CompactionContent(up_to=up_to) if row.summary == SummaryRef(content.compaction_id, up_to):
             yield Outputs(0, (output_of_message(row, message_id, "compacted", {"up_to": up_to}),))
