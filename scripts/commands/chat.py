@@ -88,6 +88,8 @@ def converse(
     console, choices = screen.console, OpenChoices()
     console.print(Text(f"thread {thread_id}: type a line and Enter; Ctrl-D leaves", style="dim"))
     follower = _Follower(reader, screen, choices)
+    # Also where a shell has interrupts ignored: the follower ends the waiting with one.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     follower.start()
     try:
         while True:
@@ -100,6 +102,7 @@ def converse(
         console.print(Text("left; the thread goes on without you", style="dim"))
     finally:
         follower.leave()
+        signal.signal(signal.SIGINT, before)
 
 
 class _Follower(threading.Thread):
