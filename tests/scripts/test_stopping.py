@@ -13,10 +13,11 @@ from scripts.commands.stopping import STOP_SIGNALS, Stopped, stoppable
 
 @pytest.fixture
 def _foreground() -> Iterator[None]:
-    """Interrupts are heeded, also where the tests themselves were started in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """No signal is ignored, also where the tests themselves were started in the background."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in STOP_SIGNALS}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("_foreground")

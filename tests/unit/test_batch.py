@@ -96,7 +96,8 @@ def test_the_line_of_a_slice_names_all_that_was_counted_of_it(caplog: pytest.Log
     world = World(answers)
     run(world, record("hello"))
     answer = {"group_id": "t", "content": {"type": "user_choice_answer", "id": "none", "selected": 0}}
-    with caplog.at_level(logging.INFO):
+    caplog.clear()  # of what other tests may have had logged of the first
+    with caplog.at_level(logging.INFO, "runtime"):
         result = run(world, record("", body=json.dumps(answer), number=2))
     (line,) = [vars(entry) for entry in caplog.records if entry.getMessage() == "slice finished"]
     assert line["counted"] == result.counted == ("answer_to_no_open_choice",)
