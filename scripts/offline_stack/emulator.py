@@ -37,7 +37,8 @@ ACCOUNT = "000000000000"
 INVOCATIONS = "invocations.jsonl"
 # first_line_wait, idle_confirm, hard_cap of Worker._drain_stderr_bounded, in seconds.
 STOCK_DRAIN_S = (0.050, 0.005, 0.250)
-QUICK_DRAIN_S = (0.002, 0.001, 0.250)
+# With less, the last line of an invocation sometimes comes with the next one.
+QUICK_DRAIN_S = (0.010, 0.005, 0.250)
 SCHEDULER_TICK_S = 1
 
 
