@@ -87,16 +87,17 @@ def _begin_child(conversation: Conversation) -> str:
     spawn = {"instructions": "Wait for me.", "child_of": [conversation.thread_id]}
     conversation.say(f"Let somebody wait. {_script('spawn_thread', spawn, 'Somebody waits.')}")
     conversation.wait_for("report")
-    _wait_for_answer(conversation)
+    _wait_for_turns(conversation, 2)  # one that begins the child, one for its report
     return next(output.text_of("child_thread_id") for output in conversation.outputs if output.type == "thread_spawned")
 
 
 def _ask_child(conversation: Conversation, child_id: str) -> None:
     """Have the parent say something to its child, and wait for what it makes of the report."""
     message = {"thread_id": child_id, "message": MEANWHILE}
+    before = len(_turns(conversation))
     conversation.say(f"Ask the one who waits. {_script('send_message_to_child', message, 'I asked it.')}")
     conversation.wait_for("report")
-    _wait_for_answer(conversation)
+    _wait_for_turns(conversation, before + 2)
 
 
 def _ask_meanwhile(conversation: Conversation, hold: Hold) -> None:
@@ -124,14 +125,14 @@ def _fill(conversation: Conversation, share: float) -> None:
 
 
 def _ask(conversation: Conversation, text: str) -> None:
-    conversation.say(text)
-    _wait_for_answer(conversation)
-
-
-def _wait_for_answer(conversation: Conversation) -> None:
-    """Wait for the end of a turn of the conversation itself, not of a child's."""
     before = len(_turns(conversation))
-    while len(_turns(conversation)) == before:
+    conversation.say(text)
+    _wait_for_turns(conversation, before + 1)
+
+
+def _wait_for_turns(conversation: Conversation, count: int) -> None:
+    """Wait until the conversation itself has ended so many turns; those of a child do not count."""
+    while len(_turns(conversation)) < count:
         conversation.wait_for("turn_done")
 
 
