@@ -102,8 +102,9 @@ def _described(call: Call) -> dict[str, object]:
 
 def takes_no_more_calls(draft: Draft) -> bool:
     """Whether a compaction has called tools so often, which it may not, that its text so far is taken."""
-    calls = sum(isinstance(entry.body, ToolCall) for entry in draft.own_entries())
-    return is_compaction(draft) and calls >= _CALLS_REFUSED
+    if not is_compaction(draft):
+        return False
+    return sum(isinstance(entry.body, ToolCall) for entry in draft.own_entries()) >= _CALLS_REFUSED
 
 
 def written(draft: Draft) -> Draft:

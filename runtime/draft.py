@@ -88,12 +88,11 @@ class Draft:
 
     def visible_entries(self) -> tuple[Entry, ...]:
         """Return what the model is shown, behind the summary."""
-        return behind(self.row.summary, self.thread.entries) + self.entries
+        return behind(self.row.summarised, self.thread.entries) + self.entries
 
     def own_entries(self) -> tuple[Entry, ...]:
         """Return the visible entries that no ancestor wrote."""
-        inherited = self.row.birth.inherited
-        return tuple(entry for entry in self.visible_entries() if entry.position > inherited)
+        return behind(self.row.birth.inherited, self.visible_entries())
 
     def summary_in_use(self) -> Summary | None:
         """Return the summary in front of the visible entries."""

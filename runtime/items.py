@@ -12,6 +12,7 @@ ROW_TEXT_BYTES = 512 * 1024
 # What an item costs in its row beside its text: field names and punctuation; of an image, where it lies.
 _ITEM_BYTES = 40
 _IMAGE_BYTES = 300
+_MOST_BYTES_OF_CHARACTER = 6  # a control character, as \u001f
 
 
 def json_bytes(value: object) -> int:
@@ -71,6 +72,8 @@ def _stored_bytes(item: Item) -> int:
 
 def _within(text: str, limit_bytes: int) -> str:
     """Return as much of the text as fits into so many bytes of a row, without its quotes."""
+    if len(text) * _MOST_BYTES_OF_CHARACTER <= limit_bytes:
+        return text  # without measuring it, as almost always
     quoted_bytes = limit_bytes + 2
     text = text[: max(0, limit_bytes)]  # a character takes one byte at least, so what is behind need not be measured
     if json_bytes(text) <= quoted_bytes:

@@ -19,6 +19,8 @@ def with_images(entries: Sequence[Entry], payloads: Payloads) -> tuple[Entry, ..
         RetryableError: the payload store did not answer.
     """
     images = [image for entry in entries for image in _images(entry)]
+    if not images:
+        return tuple(entries)
     older = left_out([_size_bytes(image) for image in images])
     long_ago = repeat(TextItem(phrases.IMAGE_OF_LONG_AGO), older)
     newest = (_brought(image, payloads) for image in images[older:])

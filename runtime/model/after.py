@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from runtime.model.entries import Entry
 from runtime.model.threads import Child, Commit, Family, Summary, Thread, ThreadRow, TokensOfDay
 
 
@@ -10,13 +11,9 @@ def after(thread: Thread, commit: Commit) -> Thread:
 
     `open_threads` stays too high where a closing closed threads below its children, which were not loaded.
     """
-    marked = frozenset(commit.withheld)
-    older = (
-        replace(entry, withheld=commit.withheld_code) if entry.position in marked else entry for entry in thread.entries
-    )
     return Thread(
         row=row_after(thread.row, commit),
-        entries=(*older, *commit.entries),
+        entries=_entries_after(thread, commit) + commit.entries,
         calls={**thread.calls, **{call.call_id: call for call in commit.calls}},
         inbox=thread.inbox | frozenset(commit.consumed),
         family=_family_after(thread, commit),
@@ -25,12 +22,23 @@ def after(thread: Thread, commit: Commit) -> Thread:
     )
 
 
+def _entries_after(thread: Thread, commit: Commit) -> tuple[Entry, ...]:
+    marked = frozenset(commit.withheld)
+    if not marked:
+        return thread.entries
+    return tuple(
+        replace(entry, withheld=commit.withheld_code) if entry.position in marked else entry for entry in thread.entries
+    )
+
+
 def row_after(row: ThreadRow, commit: Commit) -> ThreadRow:
     """Return the row the commit leaves: its own, but metadata gives way only to what was sent later."""
-    person = commit.row.person
-    if row.version > 0 and person.metadata_sent_ms <= row.person.metadata_sent_ms:
-        person = replace(person, metadata=row.person.metadata, metadata_sent_ms=row.person.metadata_sent_ms)
-    return replace(commit.row, person=person)
+    person, before = commit.row.person, row.person
+    is_newer = row.version == 0 or person.metadata_sent_ms > before.metadata_sent_ms
+    if is_newer or (person.metadata, person.metadata_sent_ms) == (before.metadata, before.metadata_sent_ms):
+        return commit.row
+    kept = replace(person, metadata=before.metadata, metadata_sent_ms=before.metadata_sent_ms)
+    return replace(commit.row, person=kept)
 
 
 def _family_after(thread: Thread, commit: Commit) -> Family:

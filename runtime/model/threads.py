@@ -137,6 +137,11 @@ class ThreadRow:
         """Whether it is a child to its parent and one of the open threads beside the root: compactions are not."""
         return self.birth.kind in ("spawned", "event")
 
+    @property
+    def summarised(self) -> int:
+        """The last position that a summary stands for; 0 without one."""
+        return self.summary.up_to if self.summary else 0
+
     def owner_of(self, position: int) -> str:
         """Return the thread whose own entry stands at this position: this one, or an ancestor."""
         return next((part.thread_id for part in self.birth.lineage if position <= part.up_to), self.thread_id)
@@ -165,7 +170,7 @@ class Wanted:
         """Return the position behind which the thread's own entries are wanted."""
         if self.entries == "owed":
             return self.performed
-        return min(self.performed, row.summary.up_to if row.summary else 0)
+        return min(self.performed, row.summarised)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +217,9 @@ class Thread:
         return not self.row.closed and self.family.ancestors_open
 
 
-def behind(summary: SummaryRef | None, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Return those of these dense entries that the summary does not stand for."""
-    if summary is None or not entries:
-        return entries
-    return entries[max(0, summary.up_to - entries[0].position + 1) :]
+def behind(position: int, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return those of these entries that come after the position. Positions are dense: none need be looked at."""
+    return entries[max(0, position + 1 - entries[0].position) :] if entries else ()
 
 
 @dataclass(frozen=True, slots=True)

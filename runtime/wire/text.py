@@ -30,7 +30,7 @@ def canonical_json(value: object) -> str:
     It is the form of what `read_json` gives back, so a code over it still fits after the way through a queue.
     """
     text = _dump(value)
-    return _dump(read_json(text)) if _SUSPICIOUS.search(text) else text
+    return _dump(read_json(text)) if _is_suspicious(text) else text
 
 
 def read_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
@@ -48,7 +48,7 @@ def read_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
     except ValueError as error:
         raise UnreadableJson("not JSON") from error
     # Counting brackets is far cheaper than a walk, and almost every body passes by it.
-    if text.count("[") + text.count("{") > max_depth or _SUSPICIOUS.search(text):
+    if text.count("[") + text.count("{") > max_depth or _is_suspicious(text):
         return _clean(value, max_depth)
     return value
 
@@ -64,6 +64,11 @@ def decode_json(content: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise UnreadableJson("not UTF-8") from error
     return read_json(text)
+
+
+def _is_suspicious(text: str) -> bool:
+    is_plain = text.isascii() and "\\u" not in text and "\x00" not in text  # as almost every text is, and far cheaper
+    return not is_plain and _SUSPICIOUS.search(text) is not None
 
 
 def _dump(value: object) -> str:

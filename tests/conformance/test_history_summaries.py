@@ -14,7 +14,7 @@ from tests.support.history_values import NOTHING_ELSE, child_of, commit_to, said
 
 
 def visible(thread: Thread) -> tuple[Entry, ...]:
-    return behind(thread.row.summary, thread.entries)
+    return behind(thread.row.summarised, thread.entries)
 
 
 def wanting(*summary_ids: str, performed: int = 0) -> Wanted:

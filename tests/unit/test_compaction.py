@@ -43,7 +43,7 @@ def test_a_summary_stands_in_place_of_what_was_answered() -> None:
     shown = texts_of(world.model.seen[-1])
     assert "They counted to three." in shown[0]
     assert shown[1:] == ["3", "three", "4"]
-    assert [entry.position for entry in behind(row.summary, world.entries)] == [5, 6, 7, 8]
+    assert [entry.position for entry in behind(row.summarised, world.entries)] == [5, 6, 7, 8]
 
 
 def test_tokens_that_came_from_the_cache_count_as_read() -> None:
@@ -179,7 +179,7 @@ def test_a_result_that_was_waited_for_across_it_answers_its_call() -> None:
 def test_a_late_result_of_a_summarised_call_still_finds_it() -> None:
     world = world_of([calls("run_build", {"n": 1}), says("wait"), full("on"), says("built")], [says("sum")])
     tell(world, "build", "and?", "well?")
-    assert call_id_at("t", 2) not in str(behind(world.thread().row.summary, world.entries))
+    assert call_id_at("t", 2) not in str(behind(world.thread().row.summarised, world.entries))
     world.answer(world.calls[0].call_id, "green")
     world.settle()
     event = world.entries[-2].body

@@ -55,7 +55,7 @@ def with_relatives(own: Thread, wanted: Wanted, results: Sequence[Result]) -> Th
 
 def _parts(row: ThreadRow) -> Iterable[tuple[str, int, int]]:
     """Yield, for each ancestor that gives something, its id and the positions behind which and up to which it gives."""
-    seen = row.summary.up_to if row.summary else 0
+    seen = row.summarised
     for part in row.birth.lineage:
         if part.up_to > seen:
             yield part.thread_id, seen, part.up_to

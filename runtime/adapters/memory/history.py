@@ -19,6 +19,7 @@ from runtime.model.threads import (
     ThreadRow,
     TokensOfDay,
     Wanted,
+    behind,
 )
 
 
@@ -47,7 +48,7 @@ class MemoryHistory:
             stored = self._threads.get(thread_id) or _unknown(thread_id)
             own = Thread(
                 row=stored.row,
-                entries=_behind(wanted.first_own(stored.row), stored.entries),
+                entries=behind(wanted.first_own(stored.row), stored.entries),
                 calls={
                     call_id: call
                     for call_id, call in stored.calls.items()
@@ -98,7 +99,7 @@ class MemoryHistory:
         )
 
     def _inherited(self, row: ThreadRow) -> Iterator[Entry]:
-        seen = row.summary.up_to if row.summary else 0
+        seen = row.summarised
         for part in row.birth.lineage:
             entries = self._threads[part.thread_id].entries if part.thread_id in self._threads else ()
             yield from (entry for entry in entries if seen < entry.position <= part.up_to)
@@ -164,10 +165,6 @@ class MemoryHistory:
 
 def _unknown(thread_id: str) -> Thread:
     return Thread(ThreadRow(thread_id=thread_id, root_id=thread_id))
-
-
-def _behind(position: int, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    return tuple(entry for entry in entries if entry.position > position)
 
 
 def _live_calls(thread: Thread) -> tuple[Call, ...]:
