@@ -9,8 +9,13 @@ from runtime.draft import Draft
 from runtime.items import shown
 from runtime.limits import Limits
 from runtime.model.calls import Call
-from runtime.model.entries import CancelledCall, Event, EventSource, TextItem, ToolResult
+from runtime.model.entries import CancelledCall, Event, EventSource, Item, TextItem, ToolResult
 from runtime.model.messages import BounceContent, EventContent, Message, ParentContent, ReportContent
+
+
+def about(call: Call, message: Message, source: EventSource, items: tuple[Item, ...]) -> Event:
+    """Return what this message tells about the call, as an entry behind whatever came after the call."""
+    return Event(call.call_id, call.name, call.arguments, items, message.key.message_id, source)
 
 
 def fired(draft: Draft, message: Message, content: EventContent, now_ms: int, limits: Limits) -> Draft:
@@ -22,16 +27,8 @@ def fired(draft: Draft, message: Message, content: EventContent, now_ms: int, li
     call = draft.call(content.call_id)
     if call is None or call.state != "subscribed":
         return draft.drop("event_of_call_not_live")
-    event = Event(
-        call.call_id,
-        call.name,
-        call.arguments,
-        content.items,
-        cause=message.key.message_id,
-        source="subscription",
-        origin=content.origin,
-        whole=content.payload,
-    )
+    event = about(call, message, "subscription", content.items)
+    event = replace(event, origin=content.origin, whole=content.payload)
     if content.final:
         draft = draft.with_call(call, "ended")
     # One that has no thread of its own left to go to is told here: it is never dropped.
@@ -69,8 +66,7 @@ def refuse_subscription(draft: Draft, message: Message, call: Call, now_ms: int)
         stopped = timer_stopped(call)
         result = ToolResult(call.call_id, items, "error", message.key.message_id, cancelled=cancelled, deed=stopped)
         return draft.append(result, now_ms).with_call(call, "cancelled")
-    cause = message.key.message_id
-    event = Event(call.call_id, call.name, call.arguments, items, cause, "late_result", "error", cancelled=cancelled)
+    event = replace(about(call, message, "late_result", items), status="error", cancelled=cancelled)
     return detach(draft, now_ms).append(event, now_ms).with_call(call, "cancelled")
 
 
@@ -86,8 +82,7 @@ def told(
     if call is None:
         return draft.drop("word_about_unknown_call")
     source, text = _said(content)
-    items = (TextItem(shown(text, limits)),)
-    event = Event(call.call_id, call.name, call.arguments, items, message.key.message_id, source)
+    event = about(call, message, source, (TextItem(shown(text, limits)),))
     return detach(draft, now_ms).append(event, now_ms)
 
 

@@ -10,7 +10,7 @@ from runtime.draft import Draft
 from runtime.items import shown, shown_items
 from runtime.limits import Limits
 from runtime.model.calls import ASKING_STATES, CallState
-from runtime.model.entries import Event, TextItem, ToolResult, UserText
+from runtime.model.entries import TextItem, ToolResult, UserText
 from runtime.model.messages import (
     BounceContent,
     ChoiceAnswerContent,
@@ -109,17 +109,8 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int,
         )
         return draft.append(result, now_ms).with_call(call, state_after)
     if call.state in ("detached", "failed"):
-        event = Event(
-            call.call_id,
-            call.name,
-            call.arguments,
-            content.items,
-            cause=message.key.message_id,
-            source="late_result",
-            origin=content.origin,
-            display_as=content.display_as,
-            whole=content.payload,
-        )
+        event = events.about(call, message, "late_result", content.items)
+        event = replace(event, origin=content.origin, display_as=content.display_as, whole=content.payload)
         # Another call may be pending by now: an event must never land behind an unanswered call.
         return detach(draft, now_ms).append(event, now_ms).with_call(call, state_after)
     return draft.drop(f"result_of_{call.state}_call")
@@ -133,15 +124,7 @@ def _undelivered(draft: Draft, message: Message, content: UndeliveredContent, no
         result = ToolResult(call.call_id, reason, status="error", cause=message.key.message_id, deed=stopped)
         return draft.append(result, now_ms).with_call(call, "failed")
     if call is not None and call.state == "detached":
-        event = Event(
-            call.call_id,
-            call.name,
-            call.arguments,
-            reason,
-            cause=message.key.message_id,
-            source="undelivered",
-            status="error",
-        )
+        event = replace(events.about(call, message, "undelivered", reason), status="error")
         return detach(draft, now_ms).append(event, now_ms).with_call(call, "failed")
     return draft.drop("undelivered_of_call_not_running")
 

@@ -1,31 +1,19 @@
 """A choice that is said to be still open can still be made."""
 
-from typing import Any
-
 from runtime.errors import HandOverFailed
 from runtime.identity import call_id_at
 from runtime.own_messages import to_child
+from tests.support.asking import Asking
 from tests.support.values import calls, says
 from tests.support.world import World
-from tests.unit.test_choosing import Asking
 from tests.unit.test_threads import CHILD, Family, closes, spawns
 
 
 def test_a_choice_that_could_not_be_passed_on_can_be_made_again() -> None:
     asking = Asking()
-    servers = asking.world.ports.servers
-
-    class Refusing:
-        manifest = servers.manifest
-        notify = servers.notify
-
-        def invoke(self, _invocation: Any, _timeout_s: float) -> None:
-            raise HandOverFailed("it answered 500")
-
-    asking.world.put_in(servers=Refusing())
-    asking.choose(2)
+    with asking.while_the_tool_cannot_be_told(HandOverFailed("it answered 500")):
+        asking.choose(2)
     outputs = list(asking.world.agent.outputs())
-    asking.world.put_in(servers=servers)
     again = [output["choice_id"] for output in outputs if output["type"] == "user_choice_required"]
     asking.world.clock.advance(400)
     asking.world.agent.choose((again or [asking.choice_id])[0], 2)

@@ -7,33 +7,8 @@ import pytest
 from runtime.errors import HandOverFailed, Unavailable
 from runtime.identity import digest
 from runtime.model.messages import ChoiceAnswerContent, Message, MessageKey
+from tests.support.asking import Asking
 from tests.support.values import calls, says
-from tests.support.world import World
-
-
-class Asking:
-    """A world in which the tool has asked its user which of three colours it should be, and notes what it is told."""
-
-    def __init__(self, *further: Any) -> None:
-        self.told: list[int] = []
-        self.world = World([calls("run_build"), *further])
-        self.world.on_call = lambda call: call.ask("Which?", ["red", "green", "blue"], self.told.append, default=1)
-        self.world.say("paint it")
-        self.world.settle()
-        self.shown = [output for output in self.world.agent.outputs() if output["type"] == "user_choice_required"]
-
-    @property
-    def choice_id(self) -> str:
-        choice_id: str = self.shown[0]["choice_id"]
-        return choice_id
-
-    def choose(self, selected: int) -> None:
-        self.world.agent.choose(self.choice_id, selected)
-        self.world.settle()
-
-    def completed(self) -> list[str]:
-        outputs = self.world.agent.outputs()
-        return [output["choice_id"] for output in outputs if output["type"] == "user_choice_complete"]
 
 
 def test_a_choice_is_shown_and_the_call_goes_on() -> None:
@@ -96,21 +71,11 @@ class _Saying:
 
 def test_a_tool_that_cannot_be_told_yet_is_told_again_and_the_choice_stays_open() -> None:
     asking = Asking()
-    servers = asking.world.ports.servers
-
-    class Away:
-        manifest = servers.manifest
-        notify = servers.notify
-
-        def invoke(self, _invocation: Any, _timeout_s: float) -> None:
-            raise Unavailable("away")
-
-    asking.world.put_in(servers=Away())
-    asking.choose(2)
-    for _ in range(3):
-        asking.world.wait(300)
-    assert asking.completed() == []
-    asking.world.put_in(servers=servers)
+    with asking.while_the_tool_cannot_be_told(Unavailable("away")):
+        asking.choose(2)
+        for _ in range(3):
+            asking.world.wait(300)
+        assert asking.completed() == []
     asking.world.wait(300)
     assert asking.told == [2]
     assert asking.completed() == [asking.choice_id]
@@ -119,19 +84,10 @@ def test_a_tool_that_cannot_be_told_yet_is_told_again_and_the_choice_stays_open(
 @pytest.mark.parametrize("failure", [Unavailable("away"), HandOverFailed("the tool server refused the call")])
 def test_whatever_keeps_a_choice_from_the_tool_front_ends_are_told_the_same(failure: Exception) -> None:
     asking = Asking()
-    servers = asking.world.ports.servers
-
-    class Failing:
-        manifest = servers.manifest
-        notify = servers.notify
-
-        def invoke(self, _invocation: Any, _timeout_s: float) -> None:
-            raise failure
-
-    asking.world.put_in(servers=Failing())
-    asking.choose(2)
-    for _ in range(8):
-        asking.world.wait(300)
+    with asking.while_the_tool_cannot_be_told(failure):
+        asking.choose(2)
+        for _ in range(8):
+            asking.world.wait(300)
     errors = [output["message"] for output in asking.world.agent.outputs() if output["type"] == "error"]
     assert errors == ["Your choice could not be passed on. Please choose again."]
 
