@@ -15,7 +15,7 @@ from rich.text import Text
 
 from runtime.settings import Settings
 from scripts.commands.rendering import render_user
-from scripts.commands.target import Target, offline_target
+from scripts.commands.target import Target, TargetError, offline_target
 from scripts.demonstration.families import Family, read_family
 from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id
 from scripts.demonstration.scripting import calls, says, scripted
@@ -25,6 +25,7 @@ from scripts.storming.account import wait_until_handled
 # Small enough for every run of the demo, also in processes: each that works beside another has to begin first.
 FLOOD_EVENTS, BUDGET = 24, 5
 WITNESSES, ROUNDS = 2, 4
+WARM_UP_EVENTS = 100
 PATIENCE_S = 300.0
 
 
@@ -110,8 +111,14 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--events", type=int, default=500)
     events = parser.parse_args(words).events
     stack, console = OfflineStack(), Console(highlight=False)
+    try:
+        target = offline_target(stack)
+    except TargetError as error:
+        parser.error(str(error))
     budget = Settings().live_children
-    checks = judge_flood(play_flood(stack, offline_target(stack), console, events, budget))
+    # Whatever processes it takes begin now: later they would take these processors from those who talk meanwhile.
+    play_flood(stack, target, console, WARM_UP_EVENTS, budget)
+    checks = judge_flood(play_flood(stack, target, console, events, budget))
     for check in checks:
         console.print(Text(f"{'kept  ' if check.kept else 'BROKEN'} {check.promise}  ({check.seen})"))
     return 0 if all(check.kept for check in checks) else 1
