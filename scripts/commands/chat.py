@@ -16,9 +16,14 @@ from scripts.commands.messages import MessageError, UserMessage, send
 from scripts.commands.outputs import OutputReader
 from scripts.commands.rendering import Screen
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
+from scripts.commands.terminal import harmless
 from scripts.offline_stack.stack import DEFAULT_FOLDER
 
 PAUSE_S = 0.3
+_HOW_TO_ANSWER = {
+    "user_choice_required": "a tool waits for you: scripts/enqueue --thread {thread} --choice {choice} --select NUMBER",
+    "oauth_required": "a tool waits until you have signed in there; what comes then: scripts/chat --thread {thread}",
+}
 FUNCTIONS_LOG = DEFAULT_FOLDER / "log" / "functions.log"
 
 
@@ -56,9 +61,9 @@ def show_backlog(reader: OutputReader, screen: Screen, choices: OpenChoices) -> 
 
 
 def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path | None = None) -> bool:
-    """Show outputs until a turn of the root is done, or an error that is not tried again ends it, or time is up.
+    """Show outputs until the root waits for a person, or an error that is not tried again ends its turn, or time is up.
 
-    Returns whether it was done without such an error, within `wait_s`. `log` is where to look when nothing came.
+    Returns whether it came to wait without such an error, within `wait_s`. `log` is where to look when nothing came.
     """
     deadline = time.monotonic() + wait_s
     while time.monotonic() < deadline:
@@ -69,6 +74,11 @@ def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path |
         if any(output.type == "error" and not output.fields.get("retrying") for output in of_root):
             return False
         if any(output.type == "turn_done" for output in of_root):
+            return True
+        asked = next((output for output in reversed(of_root) if output.type in _HOW_TO_ANSWER), None)
+        if asked is not None:
+            how = _HOW_TO_ANSWER[asked.type].format(thread=asked.thread_id, choice=asked.text_of("choice_id"))
+            screen.console.print(Text(harmless(how), style="dim"), soft_wrap=True)
             return True
         time.sleep(PAUSE_S)
     where = f"; see {log}" if log else ""
@@ -140,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Talk to one thread of a deployment. Outputs of this thread are taken off the output queue.",
     )
     parser.add_argument("--thread", required=True, metavar="T", help="the conversation; a new name starts a new one")
-    parser.add_argument("--text", help="say this, show what comes until a turn is done, and leave")
+    parser.add_argument("--text", help="say this, show what comes until the agent waits for somebody, and leave")
     parser.add_argument("--wait", type=float, default=120, metavar="S", help="with --text: give up after S seconds")
     parser.add_argument("--all", action="store_true", help="show what child threads say, too")
     add_target_options(parser)

@@ -33,7 +33,9 @@ def queue_url(sqs: "SQSClient") -> str:
     return sqs.create_queue(QueueName="outputs.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
 
 
-def put(sqs: "SQSClient", queue_url: str, output_type: str, thread_id: str = "t", **fields: str | bool) -> None:
+def put(
+    sqs: "SQSClient", queue_url: str, output_type: str, thread_id: str = "t", **fields: str | bool | list[str]
+) -> None:
     name = f"{output_type}-{thread_id}"
     known = {"id": name, "type": output_type, "thread_id": thread_id, "root_thread_id": "t", "seq": None}
     sqs.send_message(
@@ -63,6 +65,21 @@ def test_an_error_that_is_tried_again_or_is_a_childs_is_only_shown(sqs: "SQSClie
     is_done, shown = follow(sqs, queue_url, wait_s=60)
     assert is_done
     assert "trying again" in shown
+
+
+def test_who_is_asked_something_is_told_how_to_answer(sqs: "SQSClient", queue_url: str) -> None:
+    put(sqs, queue_url, "user_choice_required", thread_id="t.child", choice_id="c1", prompt="Tea?", choices=["Yes"])
+    put(sqs, queue_url, "user_choice_required", choice_id="c2", prompt="Tea?", choices=["Yes"])
+    is_done, shown = follow(sqs, queue_url, wait_s=60)
+    assert is_done
+    assert shown.endswith("scripts/enqueue --thread t --choice c2 --select NUMBER\n")
+
+
+def test_who_is_to_sign_in_is_told_where_the_conversation_goes_on(sqs: "SQSClient", queue_url: str) -> None:
+    put(sqs, queue_url, "oauth_required", auth_url="https://login.example.com/")
+    is_done, shown = follow(sqs, queue_url, wait_s=60)
+    assert is_done
+    assert shown.endswith("scripts/chat --thread t\n")
 
 
 def test_whoever_waits_in_vain_is_told_where_to_look(sqs: "SQSClient", queue_url: str) -> None:
