@@ -7,7 +7,7 @@ derives from the message that asks for it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runtime import own_messages
+from runtime import own_messages, phrases
 from runtime.identity import child_id, digest
 from runtime.model.calls import ASKING_STATES, Call, CallState
 from runtime.model.choices import Choice
@@ -32,6 +32,7 @@ from runtime.model.messages import (
     EventContent,
     Message,
     OauthContent,
+    TextContent,
 )
 from runtime.model.outputs import Output
 from runtime.model.threads import SummaryRef, Thread, ThreadRow
@@ -245,6 +246,14 @@ def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
             yield TakeChoice(0, message_id, choice_id, selected)
         case _:
             return
+
+
+def effects_of_refused(row: ThreadRow, messages: Sequence[Message]) -> tuple[Effect, ...]:
+    """Return what tells a parent, or whoever speaks, that the thread had closed before it read their message."""
+    bounces = own_messages.bounces(row, messages)
+    refused = [message.key.message_id for message in messages if isinstance(message.content, TextContent)]
+    errors = tuple(error_output(row, message_id, "thread_closed", phrases.CLOSED) for message_id in refused)
+    return (SendInputs(0, tuple(bounces)), Outputs(0, errors))
 
 
 def _may_ask(thread: Thread, call_id: str) -> bool:

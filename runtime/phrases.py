@@ -47,6 +47,7 @@ NO_RESULT_YET = (
     "No result came in the time it may take. The call may still be running; should its result come after all, it will "
     "arrive by itself, as an event."
 )
+CLOSED = "This thread has closed, and nothing more is read here. Its conversation goes on in the thread that began it."
 BOUNCED = "Error: your message was not read: the thread had closed. Its last report, if it made one, came to you."
 NOTHING_WILL_COME = "Error: nothing will come that could wake you. End your turn: that closes this thread."
 REPORT_BEFORE_WAITING = (

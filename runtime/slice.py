@@ -14,14 +14,14 @@ from runtime import compaction, giving_up
 from runtime.arrival import arrived, loaded, unhandled
 from runtime.completing import complete, with_tokens
 from runtime.draft import Draft
-from runtime.effects import effects_after, effects_of_messages
+from runtime.effects import effects_after, effects_of_messages, effects_of_refused
 from runtime.errors import PermanentError, RetryableError
 from runtime.interpret import Moment, interpret
 from runtime.model.after import after
 from runtime.model.messages import Delivery, Message
 from runtime.model.threads import Commit, Thread
 from runtime.outcome import SliceResult
-from runtime.own_messages import bounces, wake_message
+from runtime.own_messages import wake_message
 from runtime.perform import perform
 from runtime.prepare import prepare
 from runtime.run import Run
@@ -59,7 +59,7 @@ def run_slice(thread_id: str, deliveries: Sequence[Delivery], run: Run) -> Slice
         return SliceResult.of(deliveries, progress, repeats, ["handed_over"])
     if not thread.is_open:
         messages = [delivery.message for delivery in todo]
-        ports.queues.send_inputs(bounces(thread.row, messages))
+        perform(effects_of_refused(thread.row, messages), thread.row, run)
         ports.receipts.write(thread_id, messages, thread.row.head)
         return SliceResult.of(deliveries, progress, messages, ["thread_closed"] * len(messages))
 

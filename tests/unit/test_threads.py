@@ -275,23 +275,3 @@ def test_a_tool_learns_which_threads_stand_above_its_caller_and_which_have_close
 
 def closes(thread_id: str, **arguments: str) -> Completion:
     return calls("close_thread", {"thread_id": thread_id, **arguments})
-
-
-def test_a_result_that_comes_after_its_thread_closed_is_taken_and_changes_nothing() -> None:
-    world = World(
-        Family(
-            root=[spawns("alpha", ["t"]), says("ok"), says("over")],
-            alpha=[calls("run_build"), closes(CHILD)],
-        )
-    )
-    world.say("look")
-    world.settle()
-    world.ports.queues.send_inputs([to_child(CHILD, call_id_at("t", 2), call_id_at("t", 2), "stop")])
-    world.settle()
-    closed = world.thread(CHILD)
-    for _ in range(3):
-        world.calls[0].answer("built")
-        world.wait(3_600)
-    assert closed.row.closed
-    assert world.thread(CHILD).entries == closed.entries
-    assert world.system.inputs.receive() == []
