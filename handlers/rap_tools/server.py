@@ -83,7 +83,7 @@ class ToolServer:
         With a `callback_host` (`name:port`), results are sent nowhere else.
         """
         logging.basicConfig(level=logging.INFO)
-        port = int(os.environ.get("PORT", "8000")) if port is None else port
+        port = int(os.environ.get("PORT") or 8000) if port is None else port
         with contextlib.suppress(KeyboardInterrupt), self.listen(port, host, callback_host) as server:
             sys.stdout.write(f"READY {server.server_address[1]}\n")
             sys.stdout.flush()
