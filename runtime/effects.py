@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from runtime import own_messages, phrases
 from runtime.identity import child_id, digest
-from runtime.model.calls import ASKING_STATES, Call, CallState
+from runtime.model.calls import AT_WORK_STATES, Call, may_ask
 from runtime.model.choices import Choice
 from runtime.model.entries import (
     AssistantText,
@@ -35,11 +35,9 @@ from runtime.model.messages import (
     TextContent,
 )
 from runtime.model.outputs import Output
-from runtime.model.threads import SummaryRef, Thread, ThreadRow
+from runtime.model.threads import SummaryRef, Thread, ThreadRow, behind
 from runtime.outputs import choice_output, error_output, output_of_message, outputs_of
 from runtime.ports import Timer
-
-_HANDED_OVER_STATES: frozenset[CallState] = frozenset({"pending", "detached"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +135,8 @@ Effect = (
 
 def effects_after(thread: Thread, performed: int) -> tuple[Effect, ...]:
     """Return the effects of own rows behind `performed`, by position, and those of the thread's row that stand."""
-    first = max(performed, thread.row.birth.inherited) + 1
-    # Positions are dense, so the older entries need not be looked at.
-    known = max(0, first - thread.entries[0].position) if thread.entries else 0
-    of_entries = [effect for entry in thread.entries[known:] for effect in _effects_of(thread, entry)]
+    owed = behind(max(performed, thread.row.birth.inherited), thread.entries)
+    of_entries = [effect for entry in owed for effect in _effects_of(thread, entry)]
     return (*of_entries, *_effects_of_row(thread.row))
 
 
@@ -168,7 +164,7 @@ def _effects_of(thread: Thread, entry: Entry) -> Iterator[Effect]:
 
 def _effects_of_call(thread: Thread, position: int, call: Call | None) -> Iterator[Effect]:
     # An answered call is not handed over again, for the sake of servers that ignore the idempotency key.
-    if call is None or call.state not in _HANDED_OVER_STATES:
+    if call is None or call.state not in AT_WORK_STATES:
         return
     if call.target.toolset is not None:
         yield HandOver(position, call)
@@ -238,9 +234,9 @@ def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
                 yield SendInputs(0, (own_messages.first_wake(made_for_it),))
         case CompactionContent(up_to=up_to) if row.summary == SummaryRef(content.compaction_id, up_to):
             yield Outputs(0, (output_of_message(row, message_id, "compacted", {"up_to": up_to}),))
-        case OauthContent(auth_url=auth_url) if _may_ask(thread, content.call_id):
+        case OauthContent(auth_url=auth_url) if may_ask(thread.calls.get(content.call_id)):
             yield Outputs(0, (output_of_message(row, message_id, "oauth_required", {"auth_url": auth_url}),))
-        case ChoiceContent() if _may_ask(thread, content.call_id):
+        case ChoiceContent() if may_ask(thread.calls.get(content.call_id)):
             yield _choice_offered(thread, message, content)
         case ChoiceAnswerContent(choice_id=choice_id, selected=selected):
             yield TakeChoice(0, message_id, choice_id, selected)
@@ -254,11 +250,6 @@ def effects_of_refused(row: ThreadRow, messages: Sequence[Message]) -> tuple[Eff
     refused = [message.key.message_id for message in messages if isinstance(message.content, TextContent)]
     errors = tuple(error_output(row, message_id, "thread_closed", phrases.CLOSED) for message_id in refused)
     return (SendInputs(0, tuple(bounces)), Outputs(0, errors))
-
-
-def _may_ask(thread: Thread, call_id: str) -> bool:
-    call = thread.calls.get(call_id)
-    return call is not None and call.state in ASKING_STATES
 
 
 def _choice_offered(thread: Thread, message: Message, content: ChoiceContent) -> OfferChoice:

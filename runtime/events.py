@@ -8,7 +8,7 @@ from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
 from runtime.items import shown
 from runtime.limits import Limits
-from runtime.model.calls import Call
+from runtime.model.calls import UNANSWERED_STATES, Call
 from runtime.model.entries import CancelledCall, Event, EventSource, Item, TextItem, ToolResult
 from runtime.model.messages import BounceContent, EventContent, Message, ParentContent, ReportContent
 
@@ -43,7 +43,7 @@ def _confirmed(draft: Draft, call_id: str, now_ms: int, limits: Limits) -> Draft
     A pending one is answered first. Otherwise the tail would be a call that nobody answers.
     """
     call = draft.call(call_id)
-    if call is None or call.state not in ("pending", "detached", "failed"):
+    if call is None or call.state not in UNANSWERED_STATES:
         return draft
     if has_too_many_subscriptions(draft, limits):
         return draft

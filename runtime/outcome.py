@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from runtime.model.calls import Call
+from runtime.model.calls import AT_WORK_STATES, Call
 from runtime.model.messages import Delivery, Message
 from runtime.ports import Progress
-
-_RUNNING = ("pending", "detached")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +14,7 @@ class SliceResult:
     """`handled` may be deleted from the queue; `returned` come back after `visibility_s`, all at the same time.
 
     `counted` names what is worth a metric, once per occurrence; `oldest_call_s` is how long the thread has waited for
-    the oldest of its calls that still run, 0 if none does.
+    the oldest of its calls that a tool is at work on, 0 if there is none.
     """
 
     handled: tuple[Delivery, ...]
@@ -42,8 +40,8 @@ class SliceResult:
         )
 
     def waiting_for(self, calls: Iterable[Call], now_ms: int) -> Self:
-        """Return this with the age of the oldest of these calls that still run."""
-        since_ms = [call.committed_ms for call in calls if call.state in _RUNNING]
+        """Return this with the age of the oldest of these calls that a tool is at work on."""
+        since_ms = [call.committed_ms for call in calls if call.state in AT_WORK_STATES]
         return replace(self, oldest_call_s=max(0, now_ms - min(since_ms)) // 1000) if since_ms else self
 
     @classmethod

@@ -9,7 +9,7 @@ from runtime.detaching import detach, timer_stopped
 from runtime.draft import Draft
 from runtime.items import shown, shown_items
 from runtime.limits import Limits
-from runtime.model.calls import ASKING_STATES, CallState
+from runtime.model.calls import UNANSWERED_STATES, CallState, may_ask
 from runtime.model.entries import TextItem, ToolResult, UserText
 from runtime.model.messages import (
     BounceContent,
@@ -60,7 +60,7 @@ def _consume(draft: Draft, message: Message, now_ms: int, limits: Limits) -> Dra
         case CompactionContent():
             return compaction.ended(draft, content)
         case OauthContent() | ChoiceContent():
-            return draft if _is_waited_for(draft, content.call_id) else draft.drop("asked_for_no_running_call")
+            return draft if may_ask(draft.call(content.call_id)) else draft.drop("asked_for_no_running_call")
         case ChoiceAnswerContent() | WakeContent():
             return draft
         case _:
@@ -94,7 +94,7 @@ def _result(draft: Draft, message: Message, content: ResultContent, now_ms: int,
     call = draft.call(content.call_id)
     if call is None:
         return draft.drop("result_of_unknown_call")
-    if content.subscription and call.state in _TAKES_A_RESULT and events.has_too_many_subscriptions(draft, limits):
+    if content.subscription and call.state in UNANSWERED_STATES and events.has_too_many_subscriptions(draft, limits):
         return events.refuse_subscription(draft, message, call, now_ms)
     state_after: CallState = "subscribed" if content.subscription else "answered"
     if call.state == "pending":
@@ -138,11 +138,3 @@ def _time_is_over(draft: Draft, message: Message, content: TimerContent, now_ms:
     text = phrases.slept(max(0, now_ms - call.committed_ms) // 1000) if slept else phrases.NO_RESULT_YET
     result = ToolResult(call.call_id, (TextItem(text),), cause=message.key.message_id)
     return draft.append(result, now_ms).with_call(call, "answered" if slept else "detached")
-
-
-def _is_waited_for(draft: Draft, call_id: str) -> bool:
-    call = draft.call(call_id)
-    return call is not None and call.state in ASKING_STATES
-
-
-_TAKES_A_RESULT: frozenset[CallState] = frozenset({"pending", "detached", "failed"})

@@ -7,9 +7,12 @@ from runtime.model.entries import JsonObject
 
 CallState = Literal["pending", "answered", "detached", "subscribed", "failed", "cancelled", "ended"]
 LIVE_STATES: frozenset[CallState] = frozenset({"pending", "detached", "subscribed"})
+# As far as anybody knows its tool is at work on a call in one of these, and has not answered it.
+AT_WORK_STATES: frozenset[CallState] = frozenset({"pending", "detached"})
+# A call in one of these takes a result: also one that nobody knows to have been handed over.
+UNANSWERED_STATES: frozenset[CallState] = AT_WORK_STATES | {"failed"}
 # Of a call in one of these, something is still to come while its thread does something else.
 RUNNING_STATES: frozenset[CallState] = frozenset({"detached", "subscribed"})
-
 # A call in one of these may still ask its user for something: a subscription as well, when its login runs out.
 ASKING_STATES: frozenset[CallState] = frozenset({"pending", "detached", "failed", "subscribed"})
 
@@ -51,3 +54,8 @@ class Call:
     @property
     def is_live(self) -> bool:
         return self.state in LIVE_STATES
+
+
+def may_ask(call: Call | None) -> bool:
+    """Whether there is such a call, and it may still ask its user for something."""
+    return call is not None and call.state in ASKING_STATES
