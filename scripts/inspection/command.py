@@ -49,27 +49,29 @@ def inspect(arguments: argparse.Namespace, deployment: Deployment, console: Cons
     """Read what is asked for and show it. Raises: UnknownThread; errors of the stores as they are."""
     sheet = Sheet(console, deployment.now_ms, arguments.chars)
     match arguments.what:
+        case "thread" | "tree" if arguments.html is not None:
+            _write_page(arguments, deployment)
         case "thread":
             thread = read_thread(deployment, arguments.thread, arguments.limit)
             _show_json(thread, console) if arguments.json else sheet.thread(thread)
         case "tree":
-            _inspect_tree(arguments, deployment, sheet)
+            tree = read_tree(deployment, arguments.thread, arguments.limit)
+            _show_json(tree, console) if arguments.json else sheet.tree(tree)
         case _:
             pending = read_pending(deployment, arguments.limit)
             _show_json(pending, console) if arguments.json else sheet.pending(pending)
 
 
-def _inspect_tree(arguments: argparse.Namespace, deployment: Deployment, sheet: Sheet) -> None:
-    tree = read_tree(deployment, arguments.thread, arguments.limit)
-    if arguments.html is not None:
-        ids = [node.thread_id for node in tree.nodes]
-        threads = read_threads(deployment, ids, ENTRIES)
-        arguments.html.write_text(page(tree, threads, deployment.now_ms), encoding="utf-8")
-        print(f"{counted(len(ids), 'thread')} shown in {arguments.html}")
-    elif arguments.json:
-        _show_json(tree, sheet.console)
-    else:
-        sheet.tree(tree)
+def _write_page(arguments: argparse.Namespace, deployment: Deployment) -> None:
+    """Write the page of the thread and all below it. What `--limit` limits is what it limits without a page."""
+    most_threads, most_entries = (
+        (THREADS, arguments.limit) if arguments.what == "thread" else (arguments.limit, ENTRIES)
+    )
+    tree = read_tree(deployment, arguments.thread, most_threads)
+    ids = [node.thread_id for node in tree.nodes]
+    threads = read_threads(deployment, ids, most_entries)
+    arguments.html.write_text(page(tree, threads, deployment.now_ms), encoding="utf-8")
+    print(f"{counted(len(ids), 'thread')} shown in {arguments.html}")
 
 
 def read_thread(deployment: Deployment, thread_id: str, entries: int) -> ThreadView:
@@ -120,7 +122,9 @@ def parser() -> argparse.ArgumentParser:
     thread.add_argument("thread", metavar="T")
     tree = shown.add_parser("tree", help="a thread and all below it: what each does or waits for")
     tree.add_argument("thread", metavar="ROOT")
-    tree.add_argument("--html", type=writable_file, metavar="FILE", help="write the tree and all timelines as a page")
+    for each in (thread, tree):
+        page_help = "write it and all below it as a page, with tree and timelines"
+        each.add_argument("--html", type=writable_file, metavar="FILE", help=page_help)
     pending = shown.add_parser("pending", help="who waits for what in the whole deployment, the oldest first")
     for each, limit, what in ((thread, ENTRIES, "entries"), (tree, THREADS, "threads"), (pending, WAITS, "waits")):
         each.add_argument("--limit", type=_count, default=limit, metavar="N", help=f"at most N {what} ({limit})")
