@@ -1,21 +1,14 @@
-"""A flood: hundreds of events for one thread, and what it costs those who talk meanwhile.
+"""A flood: hundreds of events for one thread, and what it costs those who talk meanwhile."""
 
-`python -m scripts.demonstration.flood --events 500` plays it by itself on the stack that is up, with the budget of live
-children that is deployed.
-"""
-
-import argparse
 import statistics
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from runtime.settings import Settings
 from scripts.commands.rendering import render_user
-from scripts.commands.target import Target, TargetError, offline_target
+from scripts.commands.target import Target
 from scripts.demonstration.families import Family, read_family
 from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id
 from scripts.demonstration.scripting import calls, says, scripted
@@ -25,7 +18,6 @@ from scripts.storming.account import wait_until_handled
 # Small enough for every run of the demo, also in processes: each that works beside another has to begin first.
 FLOOD_EVENTS, BUDGET = 24, 5
 WITNESSES, ROUNDS = 2, 4
-WARM_UP_EVENTS = 100
 PATIENCE_S = 300.0
 
 
@@ -102,27 +94,3 @@ def _talk(talks: Sequence[Conversation], words: str) -> list[float]:
 def _left(stack: OfflineStack, talk: Conversation) -> Family:
     talk.collect()
     return read_family(stack.database_dsn, talk.thread_id, talk.outputs)
-
-
-def main(words: Sequence[str]) -> int:
-    from scripts.demonstration.flood_verdicts import judge_flood
-
-    parser = argparse.ArgumentParser(prog="scripts.demonstration.flood", description="Flood a thread with events.")
-    parser.add_argument("--events", type=int, default=500)
-    events = parser.parse_args(words).events
-    stack, console = OfflineStack(), Console(highlight=False)
-    try:
-        target = offline_target(stack)
-    except TargetError as error:
-        parser.error(str(error))
-    budget = Settings().live_children
-    # Whatever processes it takes begin now: later they would take these processors from those who talk meanwhile.
-    play_flood(stack, target, console, WARM_UP_EVENTS, budget)
-    checks = judge_flood(play_flood(stack, target, console, events, budget))
-    for check in checks:
-        console.print(Text(f"{'kept  ' if check.kept else 'BROKEN'} {check.promise}  ({check.seen})"))
-    return 0 if all(check.kept for check in checks) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
