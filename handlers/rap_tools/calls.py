@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 PAUSES_S = (0.5, 1, 2, 4, 8, 16)  # between the tries of a callback
 CALLBACK_TIMEOUT_S = 5
+PASSING_STATUSES = frozenset({408, 425, 429})  # a Function URL says 429 when too many call it at once
 MAX_URL_CHARS = 2_048  # what the runtime takes
 CARRIED = ("operation", "id", "group_id", "callback_url", "arguments")  # what a call needs to go on
 
@@ -135,11 +136,11 @@ class Call:
         return f"{self.run}-{next(self._numbers)}"
 
     def _deliver(self, body: Json, key: str) -> tuple[int, str]:
-        """Return status and reason. A 4xx is the end of it: a repeat would be refused, too."""
+        """Return status and reason. A 4xx is the end of it, unless it passes: a repeat would be refused, too."""
         for pause_s in (*self.pauses_s, 0):
             with contextlib.suppress(OSError, http.client.HTTPException):
                 status, reason = _post(self.body["callback_url"], body, key)
-                if status < 500:
+                if status < 500 and status not in PASSING_STATUSES:
                     return status, reason
             time.sleep(pause_s)
         self._unsent = (body, key)
