@@ -124,12 +124,12 @@ def _spoken(turn: _Turn) -> list[Body]:
 
 
 def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Place) -> Draft:
+    """Append the call, and its result where there is one at once; otherwise the thread waits."""
     call_id = call_id_at(draft.thread_id, draft.head + 1)
     arguments = _parsed(wanted.arguments_json, at.moment.limits.message_bytes)
     name = wanted.name if TOOL_NAME.fullmatch(wanted.name) else _NAME_FOR_INVALID
     taken = {} if isinstance(arguments, str) else arguments
     stored = ToolCall(call_id, name, taken, wanted.provider_call_id, turn.not_run, turn.finish)
-    position = draft.head + 1
     draft = draft.append(stored, at.now_ms, at.turn)
     problem = phrases.TEXT_ONLY if compaction.is_compaction(draft) else None
     problem = problem or _problem(wanted, arguments, turn.finish.stop, offer)
@@ -138,25 +138,31 @@ def _called(draft: Draft, turn: _Turn, wanted: WantedCall, offer: Offer, at: _Pl
     if name in offer.synchronous:
         asked = Asked(draft, stored, at.now_ms, at.moment.limits)
         return _answered(call_id, offer.synchronous[name](asked), at)
-    due_ms = offer.due_times[name](stored.arguments, at.now_ms) if name in offer.due_times else None
+    return _awaited(draft, stored, offer, at)
+
+
+def _awaited(draft: Draft, call: ToolCall, offer: Offer, at: _Place) -> Draft:
+    """Let the thread wait for the call at the draft's tail, unless that would be in vain: then it reads why."""
+    target = offer.targets[call.name]
+    due_ms = offer.due_times[call.name](call.arguments, at.now_ms) if call.name in offer.due_times else None
     if isinstance(due_ms, str):
-        return _answered(call_id, Answer(draft, f"Error: {due_ms}"), at)
-    if offer.targets[name].toolset is None and due_ms is None and (vain := why_waiting_is_vain(draft)):
-        return _answered(call_id, Answer(draft, vain), at)
-    call = Call(
-        call_id,
-        name,
-        stored.arguments,
+        return _answered(call.call_id, Answer(draft, f"Error: {due_ms}"), at)
+    if target.toolset is None and due_ms is None and (vain := why_waiting_is_vain(draft)):
+        return _answered(call.call_id, Answer(draft, vain), at)
+    pending = Call(
+        call.call_id,
+        call.name,
+        call.arguments,
         "pending",
-        offer.targets[name],
-        position,
+        target,
+        draft.head,
         at.now_ms,
-        wanted.provider_call_id,
+        call.provider_call_id,
         due_ms=due_ms,
         turn_start=at.first,
         user_id=draft.row.person.user_id,
     )
-    return draft.with_call(call)
+    return draft.with_call(pending)
 
 
 def _answered(call_id: str, answer: Answer, at: _Place) -> Draft:
