@@ -26,7 +26,7 @@ def stack_of(row: ThreadRow) -> list[str]:
     return [part.thread_id for part in row.birth.lineage] + [row.thread_id]
 
 
-def too_many(draft: Draft, limits: Limits) -> str | None:
+def why_no_child(draft: Draft, limits: Limits) -> str | None:
     """Return why no further child may begin here, or None."""
     if len(draft.row.birth.lineage) >= limits.thread_depth:
         return f"threads may be nested {limits.thread_depth} deep, and this one is at that depth"
@@ -42,7 +42,7 @@ def takes_events_itself(draft: Draft, limits: Limits) -> bool:
 
     Such a thread closes when nothing runs for it any more, and would not hear of threads below that end in silence.
     """
-    return draft.row.birth.kind == "event" or too_many(draft, limits) is not None
+    return draft.row.birth.kind == "event" or why_no_child(draft, limits) is not None
 
 
 def spawned_child(draft: Draft, call: ToolCall, instructions: str, *, inherits: bool, now_ms: int) -> NewThread:

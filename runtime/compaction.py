@@ -114,9 +114,9 @@ def written(draft: Draft) -> Draft:
     """
     text = _text_of_last_turn(draft)
     if text is None:
-        return draft.closed()
+        return draft.close()
     ref = SummaryRef(draft.thread_id, draft.row.birth.inherited)
-    return replace(draft.closed(), summary=Summary(ref, stored_text(text)))
+    return replace(draft.close(), summary=Summary(ref, stored_text(text)))
 
 
 def _text_of_last_turn(draft: Draft) -> str | None:

@@ -113,7 +113,7 @@ class Draft:
     def with_thread(self, new: NewThread) -> Self:
         return replace(self, created=(*self.created, new))
 
-    def closed(self) -> Self:
+    def close(self) -> Self:
         """Close the thread: what is live in it ends with it."""
         live = {call.call_id: replace(call, state="ended") for call in self.all_calls().values() if call.is_live}
         return replace(self, row=replace(self.row, closed=True), calls={**self.calls, **live})

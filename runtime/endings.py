@@ -22,7 +22,7 @@ def ended_turn(draft: Draft, now_ms: int) -> Draft:
         case "compaction":
             return compaction.written(draft)
         case "event":
-            return _marked(draft.closed(), closes=True) if draft.nothing_runs else draft
+            return _marked(draft.close(), closes=True) if draft.nothing_runs else draft
         case "spawned":
             return _asked_or_reported(draft, now_ms)
 

@@ -109,7 +109,7 @@ def stop(draft: Draft, code: str, run: Run) -> Commit:
 def _committed(draft: Draft, gave_up: GaveUp, run: Run) -> Commit:
     """Return the commit; a thread for one event, or one summary, that nobody would ever wake again closes with it."""
     if draft.row.birth.kind in ("event", "compaction") and gave_up.wake_due_ms is None and draft.nothing_runs:
-        draft = draft.closed()
+        draft = draft.close()
     return draft.commit(run.ports.clock.fresh_id(), gave_up)
 
 

@@ -12,7 +12,7 @@ def _spawn_thread(asked: Asked) -> Answer:
     stack = births.stack_of(draft.row)
     if list(arguments["child_of"]) != stack:
         return Answer(draft, f"Error: child_of must be this thread's own stack, {stack}, not {arguments['child_of']}.")
-    problem = births.too_many(draft, asked.limits)
+    problem = births.why_no_child(draft, asked.limits)
     if problem is not None:
         return Answer(draft, f"Error: no thread was started: {problem}. Do the work here, or close one first.")
     instructions = shown_text(str(arguments["instructions"]), births.SAID_CHARS)
@@ -38,7 +38,7 @@ def _close_thread(asked: Asked) -> Answer:
     if thread_id != draft.thread_id:
         return Answer(draft, f"Error: a thread closes only itself. This one is {draft.thread_id}.")
     last_report = shown_text(str(asked.arguments.get("report_to_parent") or ""), births.SAID_CHARS)
-    return Answer(draft.closed(), "Closed.", Closed(last_report))
+    return Answer(draft.close(), "Closed.", Closed(last_report))
 
 
 def _send_message_to_child(asked: Asked) -> Answer:
