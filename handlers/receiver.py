@@ -20,7 +20,7 @@ from runtime.adapters.aws.secrets import SecretsKeyring
 from runtime.adapters.aws.sqs import SqsQueues
 from runtime.adapters.clock import SystemClock
 from runtime.errors import described
-from runtime.receive import Answer, Limits, ReceiverPorts, Request, receive
+from runtime.receive import Answer, ReceiverLimits, ReceiverPorts, Request, receive
 from runtime.settings import Settings
 
 logger = Logger(service="receiver")
@@ -56,7 +56,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  #
 @dataclass(frozen=True, slots=True)
 class _Environment:
     ports: ReceiverPorts
-    limits: Limits
+    limits: ReceiverLimits
 
 
 @cache
@@ -70,7 +70,7 @@ def _environment() -> _Environment:
     views = DynamoViews(boto3.client("dynamodb", config=config), settings.state_table)
     queues = SqsQueues(sqs, settings.input_queue_url, settings.output_queue_url, keyring, clock)
     payloads = S3Payloads(boto3.client("s3", config=config), settings.payload_bucket)
-    limits = Limits(settings.callback_body_limit_bytes, settings.inline_bytes)
+    limits = ReceiverLimits(settings.callback_body_limit_bytes, settings.inline_bytes)
     return _Environment(ReceiverPorts(keyring, queues, payloads, views, clock), limits)
 
 

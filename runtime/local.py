@@ -38,7 +38,7 @@ from runtime.local_tools import LocalCall as LocalCall
 from runtime.local_tools import LocalTool as LocalTool
 from runtime.model.entries import JsonObject
 from runtime.ports import Clock, History, Key, Model, Ports
-from runtime.receive import Limits, ReceiverPorts
+from runtime.receive import ReceiverLimits, ReceiverPorts
 from runtime.run import Environment
 from runtime.settings import Settings
 from runtime.tools.offers import Offers
@@ -195,7 +195,7 @@ class LocalSystem:
     def _ports(self, model: Model, tools: Sequence[LocalTool], history: History) -> tuple[Ports, MemoryTimers]:
         keyring, payloads = FixedKeyring(Key("local", secrets.token_bytes(32), 0)), MemoryPayloads()
         queues = MemoryQueues(self.inputs, self._outputs, keyring, self.clock)
-        limits = Limits(self.settings.callback_body_limit_bytes, self.settings.inline_bytes)
+        limits = ReceiverLimits(self.settings.callback_body_limit_bytes, self.settings.inline_bytes)
         server = LocalServer(tools, ReceiverPorts(keyring, queues, payloads, self.views, self.clock), limits)
         timers = MemoryTimers(self.clock, queues)
         ports = Ports(

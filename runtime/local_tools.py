@@ -14,7 +14,7 @@ from runtime.callbacks import CALLBACK_PATH
 from runtime.errors import HandOverFailed
 from runtime.model.entries import JsonObject
 from runtime.model.toolsets import Invocation, ToolServer
-from runtime.receive import Limits, ReceiverPorts, Request, receive
+from runtime.receive import ReceiverLimits, ReceiverPorts, Request, receive
 
 SERVER = ToolServer("local", "http://local.invalid")
 _ENDPOINT = f"{SERVER.url}/invoke"
@@ -89,7 +89,7 @@ class LocalTool:
 class LocalServer:
     """The tool server of a local system, as its slices see it."""
 
-    def __init__(self, tools: Sequence[LocalTool], ports: ReceiverPorts, limits: Limits) -> None:
+    def __init__(self, tools: Sequence[LocalTool], ports: ReceiverPorts, limits: ReceiverLimits) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._ports = ports
         self._limits = limits

@@ -42,7 +42,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReceiverLimits:
     """`body_bytes` is what a callback may weigh, `inline_bytes` what of it travels inside a queue message."""
 
     body_bytes: int
@@ -81,7 +81,7 @@ class ReceiverPorts:
     clock: Clock
 
 
-def receive(request: Request, ports: ReceiverPorts, limits: Limits) -> Answer:
+def receive(request: Request, ports: ReceiverPorts, limits: ReceiverLimits) -> Answer:
     """Answer a request. 200 is said only when queue and stores have accepted it all; a repeat is accepted again.
 
     Raises:

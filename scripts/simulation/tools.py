@@ -7,11 +7,11 @@ from typing import Any
 
 from runtime.errors import HandOverFailed
 from runtime.model.toolsets import Invocation, Notice, ToolServer
-from runtime.receive import Limits, ReceiverPorts, Request, receive
+from runtime.receive import ReceiverLimits, ReceiverPorts, Request, receive
 from scripts.simulation.profile import RECEIVER_URL, SERVER
 from scripts.simulation.violation import require
 
-_LIMITS = Limits(body_bytes=10_000, inline_bytes=100)
+_LIMITS = ReceiverLimits(body_bytes=10_000, inline_bytes=100)
 _LONG = 200
 _MANIFEST = {
     "name": SERVER.name,

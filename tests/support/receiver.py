@@ -13,11 +13,11 @@ from runtime.model.choices import View
 from runtime.model.messages import Message
 from runtime.model.outputs import Output
 from runtime.ports import Key
-from runtime.receive import Answer, Limits, ReceiverPorts, Request, receive
+from runtime.receive import Answer, ReceiverLimits, ReceiverPorts, Request, receive
 
 KEY = Key("k1", b"a secret of the deployment", 0)
 KEYS = FixedKeyring(KEY)
-LIMITS = Limits(body_bytes=100_000, inline_bytes=2_000)
+LIMITS = ReceiverLimits(body_bytes=100_000, inline_bytes=2_000)
 
 
 class AcceptingQueues:
