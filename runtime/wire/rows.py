@@ -8,6 +8,7 @@ they require. Reading what was written gives equal values, keys in their order.
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -15,6 +16,8 @@ from runtime.errors import Misconfigured
 from runtime.model.entries import AssistantText, Body, Event, JsonObject, Reasoning, ToolCall, ToolResult, UserText
 from runtime.model.threads import Birth, Compaction, GaveUp, ThreadKind
 from runtime.wire.faults import field_fault
+
+Value = TypeVar("Value")
 
 _BODIES: Mapping[str, type[Body]] = {
     "user": UserText,
@@ -37,10 +40,9 @@ def read_body(kind: str, text: str) -> Body:
     Raises:
         Misconfigured: a newer version of this code wrote it, or somebody else did.
     """
-    try:
-        return _body_adapter(kind).validate_json(text)
-    except (KeyError, ValidationError) as error:
-        raise _unreadable(f"an entry of kind {kind}", error) from None
+    if kind not in _BODIES:
+        raise Misconfigured(f"stored row cannot be read, an entry of kind {kind}: its kind is unknown")
+    return _read(_body_adapter(kind), text, f"an entry of kind {kind}")
 
 
 def object_json(value: JsonObject) -> bytes:
@@ -53,10 +55,7 @@ def read_object(text: str) -> JsonObject:
     Raises:
         Misconfigured: as `read_body`.
     """
-    try:
-        return _object_adapter().validate_json(text)
-    except ValidationError as error:
-        raise _unreadable("an object", error) from None
+    return _read(_object_adapter(), text, "an object")
 
 
 def gave_up_json(gave_up: GaveUp) -> bytes:
@@ -69,10 +68,7 @@ def read_gave_up(text: str) -> GaveUp:
     Raises:
         Misconfigured: as `read_body`.
     """
-    try:
-        return _gave_up_adapter().validate_json(text)
-    except ValidationError as error:
-        raise _unreadable("how a thread gave up", error) from None
+    return _read(_gave_up_adapter(), text, "how a thread gave up")
 
 
 def birth_json(birth: Birth) -> bytes:
@@ -86,10 +82,7 @@ def read_birth(kind: ThreadKind, text: str) -> Birth:
     Raises:
         Misconfigured: as `read_body`.
     """
-    try:
-        return replace(_birth_adapter().validate_json(text), kind=kind)
-    except ValidationError as error:
-        raise _unreadable("how a thread began", error) from None
+    return replace(_read(_birth_adapter(), text, "how a thread began"), kind=kind)
 
 
 def compaction_json(compaction: Compaction) -> bytes:
@@ -102,10 +95,7 @@ def read_compaction(text: str) -> Compaction:
     Raises:
         Misconfigured: as `read_body`.
     """
-    try:
-        return _compaction_adapter().validate_json(text)
-    except ValidationError as error:
-        raise _unreadable("a compaction", error) from None
+    return _read(_compaction_adapter(), text, "a compaction")
 
 
 # Adapters are made at their first use: together they cost some 40 ms, which no cold start should pay in vain.
@@ -136,7 +126,9 @@ def _compaction_adapter() -> TypeAdapter[Compaction]:
     return TypeAdapter(Compaction)
 
 
-def _unreadable(what: str, error: KeyError | ValidationError) -> Misconfigured:
-    """Name the field and never its value, which the original error would show: hence `from None` above."""
-    fault = field_fault(error) if isinstance(error, ValidationError) else "its kind is unknown"
-    return Misconfigured(f"stored row cannot be read, {what}: {fault}")
+def _read(adapter: TypeAdapter[Value], text: str, what: str) -> Value:
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        # The field is named and never its value, which the original error would show: hence `from None`.
+        raise Misconfigured(f"stored row cannot be read, {what}: {field_fault(error)}") from None
