@@ -16,7 +16,8 @@ from runtime.limits import Limits
 from runtime.model.calls import Call
 from runtime.model.entries import AssistantText, Body, Finish, JsonObject, Reasoning, TextItem, ToolCall, ToolResult
 from runtime.model.turns import FILTERED, TOOL_NAME, Completion, SaidText, Thought, WantedCall
-from runtime.tools.offer import RESERVED_NAMES, Answer, Asked, Offer
+from runtime.tools.builtin import RESERVED_NAMES
+from runtime.tools.offer import Answer, Asked, Offer
 from runtime.wire.text import UnreadableJson, read_json
 
 # Less than any edge takes: arguments go out within a few more levels of JSON.

@@ -1,5 +1,6 @@
 """The built-in tools, in the order they are offered."""
 
+from runtime.phrases import INJECTED_TOOL
 from runtime.tools.activity import CANCEL_SUBSCRIPTION, CANCEL_TOOL_CALL, LIST_ACTIVITY
 from runtime.tools.offer import Builtin
 from runtime.tools.sleeping import SLEEP, SLEEP_UNTIL, SLEEP_UNTIL_EVENT_OR_INPUT
@@ -17,3 +18,5 @@ BUILTINS: tuple[Builtin, ...] = (
     SLEEP_UNTIL,
     SLEEP_UNTIL_EVENT_OR_INPUT,
 )
+# What no tool of a server may be called.
+RESERVED_NAMES = frozenset({*(builtin.spec.name for builtin in BUILTINS), INJECTED_TOOL})

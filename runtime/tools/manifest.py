@@ -1,21 +1,19 @@
 """What a tool server says it offers, judged: usable as a whole, or refused with every reason in one report. Pure."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin
 
+from runtime.identity import digest
 from runtime.model.toolsets import CachedManifest, OfferedTool, Refusal, ToolServer, Toolset
 from runtime.model.turns import TOOL_NAME, ToolSpec
-from runtime.tools.offer import RESERVED_NAMES
+from runtime.tools.builtin import RESERVED_NAMES
 from runtime.tools.reach import reach_fault
 from runtime.tools.schemas import schema_fault
 from runtime.wire.rap import BadBody, Manifest, ToolOfManifest, read_manifest
 from runtime.wire.text import canonical_json
 
-# The strictest provider's rule for tool names (Bedrock Converse, ToolSpecification.name). No name is mended: what is
-# cut or replaced may become equal to another.
 # All tools of a set go to the model with every request: about 32,000 tokens. A set that filled the window would make
 # every conversation one that is too long.
 MAX_TOOLS_BYTES = 128 * 1024
@@ -39,7 +37,7 @@ class Judged:
 
 def judge(server: ToolServer, manifest: CachedManifest) -> Judged:
     """Return the toolset of a manifest, or all that is wrong with it. One bad tool refuses the whole set."""
-    manifest_hash = hashlib.sha256(manifest.manifest_json.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    manifest_hash = digest(manifest.manifest_json)
     try:
         read = read_manifest(manifest.manifest_json)
     except BadBody as error:
@@ -107,6 +105,7 @@ def _faults(server: ToolServer, manifest: Manifest) -> tuple[str, ...]:
 
 def _tool_faults(tool: ToolOfManifest) -> list[str]:
     faults: list[str] = []
+    # No name is mended: what is cut or replaced may become equal to another.
     if not TOOL_NAME.fullmatch(tool.name):
         faults.append(f"{_shown(tool.name)} is not a tool name (1 to 64 letters, digits, _ and -)")
     fault = schema_fault(tool.inputSchema)

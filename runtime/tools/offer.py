@@ -11,23 +11,6 @@ from runtime.model.toolsets import Toolset
 from runtime.model.turns import ToolSpec
 from runtime.tools.schemas import ArgumentChecker
 
-# Names of tools that the runtime keeps for itself, whether this version offers them or not.
-RESERVED_NAMES = frozenset(
-    {
-        "spawn_thread",
-        "report_to_parent",
-        "close_thread",
-        "send_message_to_child",
-        "cancel_subscription",
-        "cancel_tool_call",
-        "list_activity",
-        "sleep",
-        "sleep_until",
-        "sleep_until_event_or_input",
-        "receive_event__injected",
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

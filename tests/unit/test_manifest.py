@@ -5,8 +5,8 @@ import pytest
 
 from runtime.model.toolsets import CachedManifest, OfferedTool, ToolServer, Toolset
 from runtime.model.turns import ToolSpec
+from runtime.tools.builtin import RESERVED_NAMES
 from runtime.tools.manifest import Judged, judge, without_conflicts
-from runtime.tools.offer import RESERVED_NAMES
 from runtime.tools.schemas import MAX_SCHEMA_BYTES
 
 SERVER = ToolServer("builds", "https://builds.example/base", allowed_hosts=("workers.example",))
