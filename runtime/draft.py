@@ -72,8 +72,8 @@ class Draft:
     @property
     def children(self) -> tuple[Child, ...]:
         """The open children, those that begin with this commit included. A compaction is none."""
-        begun = tuple(Child(new.row.thread_id, new.row.birth) for new in self.created)
-        return tuple(child for child in self.thread.family.children + begun if child.birth.kind != "compaction")
+        begun = (Child(new.row.thread_id, new.row.birth) for new in self.created if new.row.counts)
+        return (*self.thread.family.children, *begun)
 
     @property
     def nothing_runs(self) -> bool:
@@ -123,7 +123,7 @@ class Draft:
 
     def commit(self, commit_id: str, gave_up: GaveUp | None = None) -> Commit:
         """Return the transaction that makes this draft durable, conditional on the version it was drafted on."""
-        before, person = self.thread.row, self.row.person
+        before = self.thread.row
         row = replace(
             self.row,
             head=self.head,
@@ -140,8 +140,7 @@ class Draft:
             consumed,
             created=self.created,
             spent=self.spent,
-            metadata_is_new=(person.metadata, person.metadata_sent_ms)
-            != (before.person.metadata, before.person.metadata_sent_ms),
+            metadata_is_new=not self.row.person.has_metadata_of(before.person),
             summary=self.summary,
             frozen_state=self.frozen_state,
         )

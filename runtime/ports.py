@@ -229,7 +229,7 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
     def fresh_id(self) -> str:
-        """Return an id nobody has used, for commit ids."""
+        """Return an id nobody has used."""
 
     def chance(self) -> float:
         """Return a number in [0, 1), for jitter."""

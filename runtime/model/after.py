@@ -35,7 +35,7 @@ def row_after(row: ThreadRow, commit: Commit) -> ThreadRow:
     """Return the row the commit leaves: its own, but metadata gives way only to what was sent later."""
     person, before = commit.row.person, row.person
     is_newer = row.version == 0 or person.metadata_sent_ms > before.metadata_sent_ms
-    if is_newer or (person.metadata, person.metadata_sent_ms) == (before.metadata, before.metadata_sent_ms):
+    if is_newer or person.has_metadata_of(before):
         return commit.row
     kept = replace(person, metadata=before.metadata, metadata_sent_ms=before.metadata_sent_ms)
     return replace(commit.row, person=kept)

@@ -31,6 +31,10 @@ class Person:
     metadata: JsonObject | None = None
     metadata_sent_ms: int = 0
 
+    def has_metadata_of(self, other: "Person") -> bool:
+        """Whether both know the same metadata, of the same message."""
+        return (self.metadata, self.metadata_sent_ms) == (other.metadata, other.metadata_sent_ms)
+
 
 @dataclass(frozen=True, slots=True)
 class TokensOfDay:
