@@ -246,7 +246,7 @@ class Key:
 
 class Keyring(Protocol):
     def signing(self, now_ms: int) -> Key:
-        """Return the newest key that may sign now."""
+        """Return the newest key that may sign now; while none may yet, the one that will be the first."""
 
     def find(self, key_id: str) -> Key | None:
         """Return the key, re-reading the secret once when the id is unknown; None if it is still unknown."""

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from runtime.adapters.aws.errors import translated
+from runtime.adapters.keys import newest_ready
 from runtime.errors import Misconfigured, RetryableError, Unavailable
 from runtime.ports import Clock, Key
 
@@ -37,10 +38,7 @@ class SecretsKeyring:
         self._lock = Lock()
 
     def signing(self, now_ms: int) -> Key:
-        """Return the newest key that may sign; while none may yet, the one that will be the first."""
-        keys = self._last_known().values()
-        ready = [key for key in keys if key.signs_from_ms <= now_ms]
-        return max(ready, key=_signs_from) if ready else min(keys, key=_signs_from)
+        return newest_ready(self._last_known().values(), now_ms)
 
     def find(self, key_id: str) -> Key | None:
         key = self._last_known().get(key_id)
@@ -136,7 +134,3 @@ def _secret(given: str) -> bytes:
     if not given:
         raise ValueError("empty")
     return given.encode()
-
-
-def _signs_from(key: Key) -> int:
-    return key.signs_from_ms

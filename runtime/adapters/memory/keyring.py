@@ -1,5 +1,6 @@
 """Keys that are simply given."""
 
+from runtime.adapters.keys import newest_ready
 from runtime.ports import Key
 
 
@@ -8,11 +9,7 @@ class FixedKeyring:
         self._keys = keys
 
     def signing(self, now_ms: int) -> Key:
-        """Return the newest key that may sign; while none may yet, the one that will be the first."""
-        ready = [key for key in self._keys if key.signs_from_ms <= now_ms]
-        if ready:
-            return max(ready, key=lambda key: key.signs_from_ms)
-        return min(self._keys, key=lambda key: key.signs_from_ms)
+        return newest_ready(self._keys, now_ms)
 
     def find(self, key_id: str) -> Key | None:
         return next((key for key in self._keys if key.key_id == key_id), None)
