@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import hashlib
 import http.client
 import itertools
 import json
@@ -21,6 +22,7 @@ PASSING_STATUSES = frozenset({408, 425, 429})  # a Function URL says 429 when to
 MAX_URL_CHARS = 2_048  # what the runtime takes
 CARRIED = ("operation", "id", "group_id", "callback_url", "arguments")  # what a call needs to go on
 
+_PLAIN_KEY = re.compile(r"[!-~]{1,200}")
 _IMAGES = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
@@ -169,10 +171,15 @@ def _item(part: object) -> Json:
     raise TypeError("a tool returns text, the bytes of a PNG, JPEG, GIF or WebP image, or a list of them")
 
 
+def _header_of(key: str) -> str:
+    """Return the key as a header carries it: as it is, or the hash of what no header would carry unchanged."""
+    return key if _PLAIN_KEY.fullmatch(key) else hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
+
+
 def _post(url: str, body: Json, key: str) -> tuple[int, str]:
     target = urlsplit(url)
     kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
-    headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+    headers = {"Content-Type": "application/json", "Idempotency-Key": _header_of(key)}
     with contextlib.closing(kind(target.hostname or "", target.port, timeout=CALLBACK_TIMEOUT_S)) as connection:
         connection.request("POST", target._replace(scheme="", netloc="").geturl(), json.dumps(body), headers)
         answer = connection.getresponse()

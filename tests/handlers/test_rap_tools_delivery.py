@@ -48,6 +48,18 @@ def test_what_was_not_taken_is_sent_once_more_when_asked(inbox: Inbox) -> None:
     assert [got.body["text"] for got in inbox.waiting()] == ["done"] * 3
 
 
+@pytest.mark.parametrize("event_id", ["invoice №5", "two\nlines", "x ", "\ud800", "long" * 3_000])
+def test_an_event_may_have_any_id_and_keeps_it(inbox: Inbox, event_id: str) -> None:
+    call_to(inbox, tries=1).fire("news", event_id)
+    call_to(inbox, tries=1).fire("news", event_id)
+    call_to(inbox, tries=1).fire("other news", "x")
+
+    first, again, other = inbox.waiting()
+    assert first == again
+    assert first.body["event_id"] == event_id
+    assert other.key != first.key
+
+
 @pytest.mark.parametrize("status", [301, 401, 403, 404, 410])
 def test_what_the_runtime_refuses_is_sent_once(inbox: Inbox, status: int) -> None:
     inbox.answers.append((status, "no"))
