@@ -139,7 +139,7 @@ class ToolServer:
             return None if result is None else content_of(result)
         except NotTaken:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # what a tool calls may take itself for a program of its own
             logger.exception("a tool failed", extra={"call_id": call.id})
             return content_of(f"Error: {type(error).__name__}: {error}")
 

@@ -1,5 +1,6 @@
 """A tool author's functions, served over HTTP: what is sent for them, and when."""
 
+import sys
 import threading
 
 import pytest
@@ -116,6 +117,19 @@ def test_a_call_that_fails_has_a_result_that_says_so(
 
     assert shop.post("/call", inbox.invocation(operation, arguments))[0] == 202
     assert inbox.next().body["text"].startswith(said)
+
+
+def test_a_tool_that_means_to_end_its_program_ends_with_a_result(
+    tools: ToolServer, shop: ToolClient, inbox: Inbox
+) -> None:
+    @tools.tool()
+    def convert() -> str:
+        """Convert a file."""
+        sys.exit("no such file")
+
+    shop.post("/call", inbox.invocation("convert", {}))
+
+    assert inbox.next().body["text"] == "Error: SystemExit: no such file"
 
 
 def test_a_repeated_call_runs_once(tools: ToolServer, shop: ToolClient, inbox: Inbox) -> None:
