@@ -161,7 +161,7 @@ def _delivery(record: RawRecord, environment: Environment, queue: InputQueue) ->
         queue.park(record, fault.reason)
         logger.warning("message parked", extra={"record_id": record.record_id, "reason": fault.reason})
         return None
-    return Delivery(message, record.record_id, record.handle, record.receive_count, record.first_received_ms)
+    return Delivery(message, record.record_id, record.receive_count)
 
 
 def _failed(records: Sequence[RawRecord], returned: set[str]) -> Sequence[RawRecord]:

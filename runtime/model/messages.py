@@ -166,10 +166,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message as the queue handed it out. `record_id` is the queue's own id, `handle` the right to finish it."""
+    """A message as the queue handed it out. `record_id` is the queue's own id."""
 
     message: Message
     record_id: str
-    handle: str
     receive_count: int
-    first_received_ms: int

@@ -16,7 +16,7 @@ from tests.support.world import World
 
 
 def delivery(message: Message, record_id: str = "r1") -> Delivery:
-    return Delivery(message, record_id, "h1", receive_count=1, first_received_ms=0)
+    return Delivery(message, record_id, receive_count=1)
 
 
 def test_messages_with_a_receipt_are_taken_out() -> None:

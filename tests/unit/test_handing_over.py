@@ -38,7 +38,7 @@ def handled(world: World, *messages: Message, receive_count: int = 1) -> SliceRe
     environment = world.system.workers.idle.get()
     world.system.workers.idle.put(environment)
     run = Run(environment, world.clock.now_ms() + 300_000, receive_count)
-    deliveries = [Delivery(one, one.key.message_id, "handle", receive_count, 0) for one in messages]
+    deliveries = [Delivery(one, one.key.message_id, receive_count) for one in messages]
     return run_slice("t", deliveries, run)
 
 
