@@ -1,6 +1,5 @@
 """How often the queue gave out each message, and what became of it each time: read from the log of the pollers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +14,7 @@ JsonLine: TypeAlias = dict[str, Any]
 class Delivery:
     """One message in one batch, by its SQS id and group; times in epoch seconds of the stack.
 
-    `handled`: it was deleted afterwards. `died`: the function did not return. `companions`: groups of the same batch.
+    `handled`: it was deleted afterwards.
     """
 
     message_id: str
@@ -24,8 +23,6 @@ class Delivery:
     delivered_at: float
     settled_at: float
     handled: bool
-    died: bool
-    companions: Sequence[str]
 
 
 def read_deliveries(log: Path, function: str, since: float) -> list[Delivery]:
@@ -52,8 +49,6 @@ def _deliveries_of(begun: JsonLine, settled: JsonLine) -> list[Delivery]:
             delivered_at=begun["time"],
             settled_at=settled["time"],
             handled=name in settled["handled"],
-            died=settled["outcome"] == "failed",
-            companions=begun["groups"],
         )
         for name, (group, receives) in begun["receives"].items()
     ]

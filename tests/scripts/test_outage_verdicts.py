@@ -30,7 +30,7 @@ def given_up(sent_at: float) -> Output:
 
 
 def delivery(message_id: str, group: str, receives: int, at: float, *, handled: bool) -> Delivery:
-    return Delivery(message_id, group, receives, at, at + 1, handled, died=False, companions=[group])
+    return Delivery(message_id, group, receives, at, at + 1, handled)
 
 
 def history(*pairs: tuple[str, str]) -> list[StoredEntry]:

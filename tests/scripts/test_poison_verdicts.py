@@ -29,7 +29,7 @@ def entry(position: int, kind: str, text: str, withheld: str | None = None) -> S
 
 
 def delivery(word: Word, receives: int, at: float, *, handled: bool) -> Delivery:
-    return Delivery(word.message_id, word.name, receives, at, at + 1, handled, died=not handled, companions=[])
+    return Delivery(word.message_id, word.name, receives, at, at + 1, handled)
 
 
 TALKS: Mapping[str, Talk] = {

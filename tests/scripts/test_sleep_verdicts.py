@@ -28,7 +28,7 @@ def history(*entries: tuple[str, str]) -> list[StoredEntry]:
 
 def nap(name: str, seconds: int, entries: Sequence[StoredEntry], ended_at: float) -> Nap:
     outputs = [said("tool_call", 100), said("text", ended_at, "Awake."), said("turn_done", ended_at)]
-    deliveries = [Delivery(f"m{n}", name, 1, 0, 1, handled=True, died=False, companions=[]) for n in range(2)]
+    deliveries = [Delivery(f"m{n}", name, 1, 0, 1, handled=True) for n in range(2)]
     return Nap(name, seconds, Talk(name, entries, [], outputs, wakes=0), deliveries)
 
 
