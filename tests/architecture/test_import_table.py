@@ -46,7 +46,7 @@ RULES = {
     "runtime.receive": Rule(("runtime",), except_for=BEYOND_WIRE),
     "runtime.tools.manifest": Rule(("runtime",), except_for=BEYOND_WIRE),
     "runtime.tools.schemas": Rule(("runtime",), third_party("jsonschema", "referencing"), except_for=BEYOND_WIRE),
-    "runtime.wiring": Rule(("runtime",), third_party("boto3")),
+    "runtime.wiring": Rule(("runtime",), third_party("boto3", "types_boto3")),
     "runtime.local": Rule(("runtime",)),
     "runtime.local_tools": Rule(("runtime",), except_for=("runtime.adapters", "runtime.wiring", "runtime.local")),
     "runtime.adapters": Rule(("runtime",), except_for=("runtime.adapters.aws", "runtime.adapters.http")),
