@@ -77,8 +77,13 @@ class Draft:
 
     @property
     def nothing_runs(self) -> bool:
-        """Whether nothing is going on for this thread that could still bring it something."""
-        return not self.children and not any(call.state in RUNNING_STATES for call in self.all_calls().values())
+        """Whether nothing is going on for this thread that could still bring it something.
+
+        The last word of a child that has closed may be on its way: a thread that closed would never hear it.
+        """
+        if self.children or self.thread.family.last_words.difference(message.key for message in self.consumed):
+            return False
+        return not any(call.state in RUNNING_STATES for call in self.all_calls().values())
 
     def call(self, call_id: str) -> Call | None:
         return self.calls.get(call_id) or self.thread.calls.get(call_id)

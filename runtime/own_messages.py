@@ -57,9 +57,14 @@ def word_of_stopping(row: ThreadRow, text: str) -> Message:
     return _to_parent(row, key, ReportContent(row.birth.call_id, row.thread_id, text))
 
 
+def last_word_of(child_id: str) -> MessageKey:
+    """Return the name of what this child tells its parent when it closes."""
+    return MessageKey("thread_report", identity.closed_message_id(child_id))
+
+
 def last_report(row: ThreadRow, text: str) -> Message:
     """Return what a child tells its parent when it closes."""
-    key = MessageKey("thread_report", identity.closed_message_id(row.thread_id))
+    key = last_word_of(row.thread_id)
     return _to_parent(row, key, ReportContent(row.birth.call_id, row.thread_id, text, closed=True))
 
 

@@ -50,7 +50,8 @@ def _family_after(thread: Thread, commit: Commit) -> Family:
         tokens = tokens.plus(TokensOfDay(commit.row.tokens.day, commit.spent))
     if commit.row.closed and not thread.row.closed:
         children, open_threads = (), open_threads - len(children) - commit.row.counts
-    return replace(family, children=children, tokens=tokens, open_threads=open_threads)
+    to_come = family.last_words.difference(commit.consumed)
+    return replace(family, children=children, tokens=tokens, open_threads=open_threads, last_words=to_come)
 
 
 def _summary_after(thread: Thread, commit: Commit) -> Summary | None:

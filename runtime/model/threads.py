@@ -190,13 +190,15 @@ class Family:
     """What a thread knows of its tree. `children`: its own that are open. `ancestors_open`: every one of them is.
 
     `tokens`: used by the tree on a day, without what the root's own row counts where the thread is the root.
-    `open_threads`: open in the whole tree, beside its root.
+    `open_threads`: open in the whole tree, beside its root. `last_words`: what children of a thread that was made for
+    one event said when they closed, and no commit of it has consumed.
     """
 
     children: tuple[Child, ...] = ()
     ancestors_open: bool = True
     tokens: TokensOfDay = TokensOfDay()
     open_threads: int = 0
+    last_words: frozenset[MessageKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from runtime.identity import wake_message_id
 from runtime.model.choices import Choice
-from runtime.model.entries import AssistantText, Event, ToolCall, UserText
+from runtime.model.entries import AssistantText, Closed, Event, ToolCall, UserText
 from runtime.model.messages import EventContent, Message, MessageKey, TextContent
 from runtime.model.outputs import OUTPUTS_PER_ENTRY, Output
 from runtime.model.threads import Commit
+from runtime.own_messages import last_word_of
 from runtime.ports import Timer
 from runtime.settings import Settings
 from scripts.simulation.births import born
@@ -82,8 +83,18 @@ class Ledger:
             require(count <= self._settings.live_children, "a thread has only so many open children", at)
         if conversation.closed:
             self._met[f"{conversation.birth.kind}_closed"] += 1
+            self._check_last_words(conversation, commit)
             self._close_below(conversation)
         self._count(commit)
+
+    def _check_last_words(self, conversation: Conversation, commit: Commit) -> None:
+        """Check that a thread which is over, because nothing runs for it, has heard everything that closed below it."""
+        wants_to = any(isinstance(getattr(entry.body, "deed", None), Closed) for entry in commit.entries)
+        if conversation.birth.kind != "event" or wants_to:
+            return
+        closed = [each for each in conversation.children if self.conversations[each].closed]
+        unheard = [each for each in closed if last_word_of(each) not in conversation.consumed]
+        require(not unheard, "no last word comes to a thread that is over", f"{conversation.thread_id}: {unheard}")
 
     def _count(self, commit: Commit) -> None:
         """Count what is worth seeing met."""

@@ -227,7 +227,8 @@ def test_relatives_are_found_by_key_in_a_large_tree(dsn: str, line: list[Thread]
         questions = [
             (texts.ancestors, (["t1", "t2"],)),
             (texts.inherited_entries, (["t1", "t2"], [0, 100], [100, 200])),
-            (texts.children, ("p7",)),
+            (texts.children, ("p7", "p8", "thread_report", "closed:")),
+            (texts.children, ("p7", None, "thread_report", "closed:")),
             (texts.ended, ("p7", ["pending"], "p7")),
             (texts.close_descendants, ("p7", line[0].row.thread_id, line[0].row.commit_id, "p7")),
         ]

@@ -13,6 +13,7 @@ from runtime.model.threads import (
     Thread,
     Wanted,
 )
+from runtime.own_messages import last_word_of
 from runtime.ports import History
 from tests.conformance.family_steps import begin, close, committed, descend
 from tests.support.history_values import KEY, NOTHING_ELSE, call, child_of, commit_to, said
@@ -132,3 +133,40 @@ def test_a_compaction_that_ends_was_never_among_the_open_threads(history: Histor
     close(history, history.load(spawned.row.thread_id, NOTHING_ELSE))
     assert history.load(root.row.thread_id, NOTHING_ELSE).family.open_threads == 0
     assert history.load(below.row.thread_id, NOTHING_ELSE).row.closed
+
+
+def test_a_thread_of_an_event_knows_the_last_words_of_its_children_until_it_has_consumed_them(
+    history: History, root: Thread
+) -> None:
+    new = child_of(root, "event", said(5), kind="event")
+    begin(history, root, new)
+    parent = history.load(new.row.thread_id, NOTHING_ELSE)
+    children = [child_of(parent, name, said(parent.row.head + 1)) for name in ("a", "b", "open")]
+    parent = begin(history, parent, *children, child_of(parent, "summary", said(6), kind="compaction"))
+    closing = [history.load(f"{name} of {parent.row.thread_id}", NOTHING_ELSE) for name in ("a", "b", "summary")]
+    for thread in closing:
+        close(history, thread)
+    words = [last_word_of(thread.row.thread_id) for thread in closing[:2]]
+
+    parent = history.load(parent.row.thread_id, NOTHING_ELSE)
+    assert parent.family.last_words == frozenset(words)
+    commit = commit_to(parent, said(parent.row.head + 1), consumed=(words[0],))
+    assert committed(history, commit).family == after(parent, commit).family
+    assert after(parent, commit).family.last_words == {words[1]}
+
+
+def test_what_closed_together_with_an_ancestor_said_no_last_word(history: History, root: Thread) -> None:
+    new = child_of(root, "event", said(5), kind="event")
+    begin(history, root, new)
+    parent = history.load(new.row.thread_id, NOTHING_ELSE)
+    parent = begin(history, parent, child_of(parent, "a", said(parent.row.head + 1)))
+    close(history, parent)
+
+    assert history.load(parent.row.thread_id, NOTHING_ELSE).family.last_words == frozenset()
+
+
+def test_no_other_thread_asks_for_last_words(history: History, root: Thread) -> None:
+    line = descend(history, root, 2)
+    close(history, line[2])
+
+    assert history.load(line[1].row.thread_id, NOTHING_ELSE).family.last_words == frozenset()

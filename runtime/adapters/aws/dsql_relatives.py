@@ -12,7 +12,10 @@ from runtime.adapters.aws.dsql_endpoint import Row
 from runtime.adapters.aws.dsql_rows import as_columns, read_entry, read_person, read_summary
 from runtime.adapters.aws.dsql_statements import Statements
 from runtime.model.threads import Child, Family, Thread, ThreadRow, TokensOfDay, Wanted
+from runtime.own_messages import last_word_of
 from runtime.wire.rows import read_birth
+
+_LAST_WORD = (last_word_of("").type, last_word_of("").message_id)  # its type, and what it begins with
 
 
 def relatives_statements(texts: Statements, row: ThreadRow, wanted: Wanted) -> list[Statement]:
@@ -22,7 +25,7 @@ def relatives_statements(texts: Statements, row: ThreadRow, wanted: Wanted) -> l
     return [
         Statement(texts.ancestors, ([part.thread_id for part in lineage],)),
         Statement(texts.inherited_entries, as_columns(parts, 3)),
-        Statement(texts.children, (row.thread_id,)),
+        Statement(texts.children, (row.thread_id, row.thread_id if row.birth.kind == "event" else None, *_LAST_WORD)),
         Statement(texts.tree, (row.root_id,)),
         Statement(texts.summaries, (sorted(summary_ids),)),
     ]
@@ -43,10 +46,13 @@ def with_relatives(own: Thread, wanted: Wanted, results: Sequence[Result]) -> Th
         row=row,
         entries=(*map(read_entry, inherited), *own.entries),
         family=Family(
-            children=tuple(Child(child_id, read_birth(kind, birth)) for child_id, kind, birth in children),
+            children=tuple(
+                Child(child_id, read_birth(kind, birth)) for child_id, kind, birth, is_open in children if is_open
+            ),
             ancestors_open=all(ancestor[1] is not False for ancestor in ancestors),
             tokens=_total([root_tokens, *(TokensOfDay(day, used) for day, used, _ in tree)]),
             open_threads=_open_threads(tree),
+            last_words=frozenset(last_word_of(child_id) for child_id, _, _, is_open in children if not is_open),
         ),
         summary=known.get(row.summary.summary_id) if row.summary else None,
         summaries={each: known[each] for each in wanted.summary_ids if each in known},

@@ -90,9 +90,17 @@ class Statements:
         JOIN {schema}.entries ON thread_id = part.ancestor_id AND position > part.seen AND position <= part.up_to
         ORDER BY position
     """
+    # Those that are open; and those whose last word the parent has not consumed, where it is asked about them.
     children: str = """
-        SELECT thread_id, kind, birth FROM {schema}.threads
-        WHERE parent_id = %s AND is_open AND kind <> 'compaction' ORDER BY thread_id
+        SELECT thread_id, kind, birth, true FROM {schema}.threads
+        WHERE parent_id = %s AND is_open AND kind <> 'compaction'
+        UNION ALL
+        SELECT thread_id, kind, birth, false FROM {schema}.threads AS child
+        WHERE parent_id = %s AND is_open = false AND kind = 'spawned' AND closed_by = thread_id AND NOT EXISTS (
+            SELECT 1 FROM {schema}.inbox AS heard
+            WHERE heard.thread_id = child.parent_id AND type = %s AND message_id = %s || child.thread_id
+        )
+        ORDER BY thread_id
     """
     tree: str = "SELECT day, tokens, open_threads FROM {schema}.trees WHERE root_id = %s"
     summaries: str = """

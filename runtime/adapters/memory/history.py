@@ -8,6 +8,7 @@ from runtime.errors import FenceLost, PermanentError
 from runtime.model.after import after
 from runtime.model.calls import LIVE_STATES, Call
 from runtime.model.entries import Entry
+from runtime.model.messages import MessageKey
 from runtime.model.threads import (
     Child,
     Commit,
@@ -21,6 +22,7 @@ from runtime.model.threads import (
     Wanted,
     behind,
 )
+from runtime.own_messages import last_word_of
 
 
 @dataclass(slots=True)
@@ -114,7 +116,15 @@ class MemoryHistory:
             ancestors_open=not any(each.closed for each in ancestors),
             tokens=tree.tokens.plus(root.tokens) if row.birth.lineage else tree.tokens,
             open_threads=tree.open_threads,
+            last_words=frozenset(self._last_words(row)) if row.birth.kind == "event" else frozenset(),
         )
+
+    def _last_words(self, row: ThreadRow) -> Iterator[MessageKey]:
+        heard = self._threads[row.thread_id].inbox
+        for child_id in self._children.get(row.thread_id, ()):
+            is_spawned = self._threads[child_id].row.birth.kind == "spawned"
+            if is_spawned and self._closed_by.get(child_id) == child_id and last_word_of(child_id) not in heard:
+                yield last_word_of(child_id)
 
     def _put(self, thread: Thread) -> None:
         """Keep a thread's own rows; what `after` says of relatives is not theirs."""
