@@ -1,4 +1,4 @@
-"""Reads what one conversation says on the output queue, and leaves everybody else's messages there.
+"""Reads what some conversations say on the output queue, and leaves everybody else's messages there.
 
 The queue is FIFO with one group per root thread, and SQS cannot be asked for a group: a reader gets what lies in front.
 A sweep therefore holds what belongs to others until it has found what it wants or seen the queue's end, and then
@@ -92,16 +92,20 @@ def _in_order_within_threads(outputs: Sequence[Output]) -> list[Output]:
 
 
 class OutputReader:
-    """Takes the outputs of one root thread off the queue."""
+    """Takes the outputs of these root threads off the queue. Several readers may share the work of the same ones.
 
-    def __init__(self, sqs: "SQSClient", output_queue_url: str, root_thread_id: str) -> None:
+    `wait_s` is how long SQS may hold a read until anything comes; without it a read does not wait.
+    """
+
+    def __init__(self, sqs: "SQSClient", output_queue_url: str, *root_thread_ids: str, wait_s: int = 0) -> None:
         self._sqs = sqs
         self._queue_url = output_queue_url
-        self._root_thread_id = root_thread_id
+        self._root_thread_ids = frozenset(root_thread_ids)
+        self._wait_s = wait_s
         self._order = OutputOrder()
 
     def read(self) -> list[Output]:
-        """Take what lies there now for this conversation, in order; empty when there is nothing. Does not wait.
+        """Take what lies there for these conversations, in order; empty when there is nothing.
 
         Taken messages are deleted.
         """
@@ -114,15 +118,16 @@ class OutputReader:
     def _sweep(self) -> "tuple[list[MessageTypeDef], list[MessageTypeDef]]":
         ours: list[MessageTypeDef] = []
         others: list[MessageTypeDef] = []
-        for _ in range(SWEEP_LIMIT):
+        for sweep in range(SWEEP_LIMIT):
             batch = self._sqs.receive_message(
                 QueueUrl=self._queue_url,
                 MaxNumberOfMessages=10,
                 VisibilityTimeout=HOLD_S,
+                WaitTimeSeconds=0 if sweep else self._wait_s,
                 MessageSystemAttributeNames=["MessageGroupId", "SentTimestamp"],
             ).get("Messages", [])
             for message in batch:
-                mine = message["Attributes"]["MessageGroupId"] == self._root_thread_id
+                mine = message["Attributes"]["MessageGroupId"] in self._root_thread_ids
                 (ours if mine else others).append(message)
             if not batch or ours:
                 break

@@ -81,7 +81,7 @@ class Account:
 def wait_until_handled(stack: OfflineStack, target: Target, patience_s: float) -> int:
     """Return when every message has been handled, or when patience ends, with how many are left."""
     deadline = time.monotonic() + patience_s
-    while left := _waiting(target.sqs, target.input_queue_url) + count_running(stack.invocation_log_path):
+    while left := count_waiting(target.sqs, target.input_queue_url) + count_running(stack.invocation_log_path):
         if time.monotonic() > deadline:
             return left
         time.sleep(PAUSE_S)
@@ -111,7 +111,7 @@ def take_account(storm: Storm, stack: OfflineStack, target: Target, wire_log: Pa
         outputs=len(ids),
         resent=sum(map(len, sendings)) - len(ids),
         two_bodies=ids_with_several_bodies(sendings),
-        dead_letters=_waiting(target.sqs, target.outputs["InputDeadLetterQueueUrl"]),
+        dead_letters=count_waiting(target.sqs, target.outputs["InputDeadLetterQueueUrl"]),
         left=storm.left,
         calm_after_s=round(storm.calm_after_s, 1),
     )
@@ -131,7 +131,8 @@ def _histories(database_dsn: str, plan: Plan) -> dict[str, list[StoredEntry]]:
     return found
 
 
-def _waiting(sqs: "SQSClient", queue_url: str) -> int:
+def count_waiting(sqs: "SQSClient", queue_url: str) -> int:
+    """How many messages a queue keeps, also those that somebody holds just now."""
     counts = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=list(NOT_YET_HANDLED))["Attributes"]
     return sum(map(int, counts.values()))
 

@@ -56,7 +56,7 @@ def count_losses(said: Sequence[str], entries: Sequence[StoredEntry], outputs: I
         answers=len(answers),
         lost=sum(times[text] == 0 for text in said),
         doubled=sum(max(0, times[text] - 1) for text in said),
-        out_of_order=_out_of_order(said, stored),
+        out_of_order=out_of_order(said, stored),
         unanswered=sum(number == 0 for number in quoted.values()),
         answered_twice=sum(number > 1 for number in quoted.values()),
         unsent=_differences([entry.text for entry in answers], seen),
@@ -71,7 +71,8 @@ def _times_quoted(text: str, entries: Sequence[StoredEntry]) -> int:
     return sum(f'"{text}"' in entry.text for entry in entries if entry.kind == "assistant" and entry.position > after)
 
 
-def _out_of_order(said: Sequence[str], stored: Sequence[str]) -> int:
+def out_of_order(said: Sequence[str], stored: Sequence[str]) -> int:
+    """How many of those that were said stand, where they stand first, before one that was said earlier."""
     places = [said.index(text) for text in dict.fromkeys(stored) if text in said]
     return sum(later < earlier for earlier, later in pairwise(places))
 

@@ -39,6 +39,16 @@ def test_only_the_outputs_of_the_own_conversation_are_taken(sqs: "SQSClient", qu
     assert [each.id for each in OutputReader(sqs, queue_url, "other").read()] == ["theirs"]
 
 
+def test_the_outputs_of_several_conversations_are_taken_by_one_reader(sqs: "SQSClient", queue_url: str) -> None:
+    put(sqs, queue_url, "mine", "first", 16)
+    put(sqs, queue_url, "other", "theirs", 16)
+    put(sqs, queue_url, "mine-too", "second", 16)
+    reader = OutputReader(sqs, queue_url, "mine", "mine-too")
+
+    assert {each.id for _ in range(2) for each in reader.read()} == {"first", "second"}
+    assert [each.id for each in OutputReader(sqs, queue_url, "other").read()] == ["theirs"]
+
+
 def test_outputs_behind_many_of_another_conversation_are_found(sqs: "SQSClient", queue_url: str) -> None:
     for number in range(25):
         put(sqs, queue_url, f"other-{number}", f"theirs-{number}", 16)
