@@ -28,7 +28,7 @@ FUNCTION_OUTPUTS: Mapping[Part, str] = {
 class Invocation:
     """One run of a Lambda function, in epoch seconds. `source` is who asked: a queue, a URL or a direct invoke.
 
-    `failed`: the function raised, ran out of time, or its process died.
+    `failed`: the function raised, ran out of time, or its process died. `cold`: its process had to be started for it.
     """
 
     part: Part
@@ -36,6 +36,7 @@ class Invocation:
     closed_at: float
     source: Literal["sqs", "url", "invoke"]
     failed: bool = False
+    cold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,8 @@ def read_invocations(log: Path, function_names: Mapping[str, Part], since: float
         if line["what"] == "opened":
             opened[line["request_id"]] = line["time"]
         elif (began := opened.pop(line["request_id"], 0.0)) >= since:
-            failed = line["outcome"] != "ok"
-            found.append(Invocation(function_names[line["function"]], began, line["time"], line["source"], failed))
+            part, failed = function_names[line["function"]], line["outcome"] != "ok"
+            found.append(Invocation(part, began, line["time"], line["source"], failed, line["cold"]))
     return sorted(found, key=lambda invocation: invocation.opened_at)
 
 

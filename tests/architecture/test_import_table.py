@@ -63,6 +63,12 @@ RULES = {
     "scripts": Rule(("scripts", "runtime"), EVERYTHING),
     "scripts.bootstrap": Rule(()),
     "scripts.offline_stack": Rule(("scripts",), EVERYTHING),
+    # The parts of the load test that decide: what is said when, and what is made of what was seen.
+    "scripts.load_testing.plan": Rule(("scripts.commands.messages",)),
+    "scripts.load_testing.ledger": Rule(
+        ("scripts.load_testing.plan", "scripts.commands.outputs", "scripts.storming.aftermath")
+    ),
+    "scripts.load_testing.figures": Rule(("scripts.load_testing.ledger",)),
     "tests": Rule(("runtime", "handlers", "infra", "scripts", "tests", "app"), EVERYTHING),
 }
 
@@ -110,6 +116,9 @@ def test_every_row_of_the_table_has_a_module() -> None:
         ("handlers.rap_tools.calls", "import boto3"),
         ("handlers.rap_tools.calls", "from handlers import logs"),
         ("scripts.bootstrap", "import rich"),
+        ("scripts.load_testing.plan", "from scripts.load_testing import driving"),
+        ("scripts.load_testing.ledger", "import boto3"),
+        ("scripts.load_testing.figures", "from scripts.load_testing import sites"),
         ("scripts.offline_stack.poller", "from runtime.wire import messages"),
     ],
 )

@@ -13,7 +13,7 @@ def log(path: Path, *lines: dict[str, object], unfinished: str = "") -> Path:
 
 def line(what: str, time: float, request_id: str, function: str = "Slice-1", outcome: str = "ok") -> dict[str, object]:
     names = {"what": what, "time": time, "function": function, "request_id": request_id, "source": "sqs"}
-    return {**names, "outcome": outcome} if what == "closed" else names
+    return {**names, "outcome": outcome, "cold": request_id == "cold"} if what == "closed" else names
 
 
 def test_invocations_that_overlap_are_told_apart_by_their_request(tmp_path: Path) -> None:
@@ -45,6 +45,14 @@ def test_what_began_earlier_or_belongs_to_another_function_is_left_out(tmp_path:
 def test_an_invocation_whose_process_died_is_known_as_failed(tmp_path: Path) -> None:
     path = log(tmp_path / "invocations.jsonl", line("opened", 1.0, "a"), line("closed", 2.0, "a", outcome="error"))
     assert [run.failed for run in read_invocations(path, {"Slice-1": "slice"}, since=0)] == [True]
+
+
+def test_an_invocation_for_which_a_process_was_started_is_known_as_cold(tmp_path: Path) -> None:
+    path = log(
+        tmp_path / "invocations.jsonl",
+        *(line(what, time, name) for name in ("cold", "warm") for what, time in (("opened", 1.0), ("closed", 2.0))),
+    )
+    assert [run.cold for run in read_invocations(path, {"Slice-1": "slice"}, since=0)] == [True, False]
 
 
 def test_what_has_begun_and_not_ended_runs(tmp_path: Path) -> None:
