@@ -7,11 +7,10 @@ still asks for an answer is never summarised. Pure.
 import json
 from dataclasses import replace
 
-from runtime import births, phrases
+from runtime import births, going_on, phrases
 from runtime.cut_off import cut_off
 from runtime.draft import Draft
-from runtime.items import shown_text, stored_text
-from runtime.model.calls import Call
+from runtime.items import stored_text
 from runtime.model.entries import AssistantText, Entry, ToolCall, Usage
 from runtime.model.messages import CompactionContent
 from runtime.model.threads import Compaction, Summary, SummaryRef
@@ -21,7 +20,6 @@ from runtime.steps import STEPS, steps_since_input
 
 _CALLS_REFUSED = 2
 _NOTES = (phrases.CUT_OFF, phrases.STOPPED_EARLY)
-_ARGUMENTS_CHARS = 2_000
 
 
 def begun_if_due(draft: Draft, usage: Usage, now_ms: int, settings: Settings) -> Draft:
@@ -80,24 +78,18 @@ def ended(draft: Draft, content: CompactionContent) -> Draft:
 
 def _state(draft: Draft, up_to: int) -> str:
     """Return what is going on now. It is frozen into the summary: later changes show in later entries."""
-    calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
+    calls = draft.all_calls().values()
     state = {
         "thread_id": draft.thread_id,
         "stack": births.stack_of(draft.row),
         "task": draft.row.birth.task or None,
         "user_id": draft.row.person.user_id,
-        "live_subscriptions": [_described(call) for call in calls if call.state == "subscribed"],
-        "running_tool_calls": [_described(call) for call in calls if call.state == "detached"],
-        "open_children": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
+        "live_subscriptions": going_on.calls_in("subscribed", calls),
+        "running_tool_calls": going_on.calls_in("detached", calls),
+        "open_children": going_on.threads(draft.children),
         STEPS: steps_since_input(draft, up_to),
     }
-    return stored_text(json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False))
-
-
-def _described(call: Call) -> dict[str, object]:
-    written = json.dumps(call.arguments, ensure_ascii=False)
-    arguments = call.arguments if len(written) <= _ARGUMENTS_CHARS else shown_text(written, _ARGUMENTS_CHARS)
-    return {"tool_call_id": call.call_id, "tool": call.name, "arguments": arguments}
+    return json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False)
 
 
 def takes_no_more_calls(draft: Draft) -> bool:

@@ -2,28 +2,25 @@
 
 import json
 
-from runtime import phrases
+from runtime import going_on, phrases
 from runtime.draft import Draft
-from runtime.items import shown_text
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import CancelledCall
 from runtime.model.turns import ToolSpec
 from runtime.tools.offer import Answer, Asked, Builtin
 
-_LISTED_CHARS = 20_000
-
 
 def _list_activity(asked: Asked) -> Answer:
     draft = asked.draft
     activity = {
-        "running_tool_calls": [_described(call) for call in _in_state(draft, "detached")],
-        "subscriptions": [_described(call) for call in _in_state(draft, "subscribed")],
-        "open_threads": [{"thread_id": child.thread_id, "task": child.birth.task} for child in draft.children],
+        "running_tool_calls": going_on.calls_in("detached", draft.all_calls().values()),
+        "subscriptions": going_on.calls_in("subscribed", draft.all_calls().values()),
+        "open_threads": going_on.threads(draft.children),
     }
     listed = {name: items for name, items in activity.items() if items}
     if not listed:
         return Answer(draft, "Nothing is running for you.")
-    return Answer(draft, shown_text(json.dumps(listed, ensure_ascii=False), _LISTED_CHARS))
+    return Answer(draft, json.dumps(listed, ensure_ascii=False))
 
 
 def _cancel_tool_call(asked: Asked) -> Answer:
@@ -54,10 +51,6 @@ def _those(asked: Asked, state: CallState) -> str:
 def _in_state(draft: Draft, state: CallState) -> list[Call]:
     calls = sorted(draft.all_calls().values(), key=lambda call: call.position)
     return [call for call in calls if call.state == state]
-
-
-def _described(call: Call) -> dict[str, object]:
-    return {"tool_call_id": call.call_id, "tool": call.name, "arguments": call.arguments}
 
 
 LIST_ACTIVITY = Builtin(
