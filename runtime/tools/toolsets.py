@@ -122,7 +122,7 @@ class Toolsets:
         except (HandOverFailed, RetryableError) as error:
             logger.warning("manifest not fetched", extra={"toolset": server.name, "code": error.code})
             check_ms = now_ms + min(self._refetch_ms, _RETRY_FAILED_S * 1000)
-            unreachable = Refusal(server.name, "", "its manifest could not be fetched")
+            unreachable = Refusal(server.name, "", f"its manifest could not be fetched{_because(error)}")
             return replace(known, check_ms=check_ms, refusals=() if known.good else (unreachable,))
         judged, manifest = self._judge(server, CachedManifest(server.name, manifest_json, now_ms))
         check_ms = now_ms + self._refetch_ms
@@ -171,6 +171,11 @@ class Toolsets:
             if root is not None:
                 self._roots.move_to_end(root_id)
             return root
+
+
+def _because(error: HandOverFailed | RetryableError) -> str:
+    # What follows the semicolon is about calls, which may have arrived all the same.
+    return f": {error.reason.partition(';')[0]}" if isinstance(error, HandOverFailed) else ""
 
 
 def _remember(kept: OrderedDict[Name, Kept], name: Name, value: Kept, limit: int) -> None:

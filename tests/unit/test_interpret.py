@@ -1,5 +1,7 @@
 """What a completion does to history."""
 
+import json
+
 import pytest
 
 from runtime import phrases
@@ -253,8 +255,9 @@ def test_running_calls_are_listed() -> None:
     assert "c2" not in text
 
 
-def test_an_idle_agent_has_nothing_to_list() -> None:
-    assert _result_text(interpreted(calls("list_activity")).entries[-1]) == "Nothing is running for you."
+def test_an_idle_agent_is_told_where_it_is_and_that_nothing_goes_on() -> None:
+    told = json.loads(_result_text(interpreted(calls("list_activity")).entries[-1]))
+    assert told == {"your_stack": ["thread-1"], "running_tool_calls": [], "subscriptions": [], "open_threads": []}
 
 
 def test_waiting_for_anything_is_a_call_that_nobody_is_handed() -> None:
