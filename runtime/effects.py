@@ -234,9 +234,10 @@ def _effects_of_message(thread: Thread, message: Message) -> Iterator[Effect]:
                 yield SendInputs(0, (own_messages.first_wake(made_for_it),))
         case CompactionContent(up_to=up_to) if row.summary == SummaryRef(content.compaction_id, up_to):
             yield Outputs(0, (output_of_message(row, message_id, "compacted", {"up_to": up_to}),))
-        case OauthContent(auth_url=auth_url) if may_ask(thread.calls.get(content.call_id)):
+        # What closed together with an ancestor has calls that look as if they still ran.
+        case OauthContent(auth_url=auth_url) if thread.is_open and may_ask(thread.calls.get(content.call_id)):
             yield Outputs(0, (output_of_message(row, message_id, "oauth_required", {"auth_url": auth_url}),))
-        case ChoiceContent() if may_ask(thread.calls.get(content.call_id)):
+        case ChoiceContent() if thread.is_open and may_ask(thread.calls.get(content.call_id)):
             yield _choice_offered(thread, message, content)
         case ChoiceAnswerContent(choice_id=choice_id, selected=selected):
             yield TakeChoice(0, message_id, choice_id, selected)
