@@ -1,10 +1,13 @@
 """ministack, the emulator of AWS, in a process of its own, with three things changed that it has no variable for.
 
-usage: python -m scripts.offline_stack.emulator --log-folder DIR   (ministack's own environment variables apply)
+usage: python -m scripts.offline_stack.emulator --log-folder DIR [--evaluate-policies]
+       (ministack's own environment variables apply)
 
 * A warm invocation is answered at once, instead of after 50 ms of waiting for log lines that may never come.
 * The Scheduler looks for due schedules every second instead of every ten.
 * Every invocation of every function, whoever asked for it, is recorded: see `invocations`.
+
+With `--evaluate-policies` a function may do only what its role allows: see `access`.
 
 These are private names of ministack, so its version is pinned and the names are checked at the start.
 """
@@ -17,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from scripts.offline_stack import access
 from scripts.offline_stack.clock import StackClock
 from scripts.offline_stack.invocations import INVOKE_PARAMETERS, recorded
 from scripts.offline_stack.journal import Journal
@@ -35,6 +39,7 @@ START_TIMEOUT_S = 30.0
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 INVOCATIONS = "invocations.jsonl"
+EVALUATE_POLICIES = "--evaluate-policies"
 # first_line_wait, idle_confirm, hard_cap of Worker._drain_stderr_bounded, in seconds.
 STOCK_DRAIN_S = (0.050, 0.005, 0.250)
 # With less, the last line of an invocation sometimes comes with the next one.
@@ -51,7 +56,14 @@ class ClientSettings(TypedDict):
     aws_secret_access_key: str
 
 
-def start(supervisor: Supervisor, temporary: Path, log: Path, clock: StackClock, launch: Sequence[str] = ()) -> Piece:
+def start(
+    supervisor: Supervisor,
+    temporary: Path,
+    log: Path,
+    clock: StackClock,
+    launch: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> Piece:
     """Start the emulator with an empty memory and return when it answers. It and its functions live by `clock`.
 
     Everything it writes goes below `temporary`; what its functions do goes into `invocations.jsonl` and
@@ -61,7 +73,7 @@ def start(supervisor: Supervisor, temporary: Path, log: Path, clock: StackClock,
     temporary.mkdir(parents=True, exist_ok=True)
     spec = ProcessSpec(
         name="the AWS emulator",
-        command=[sys.executable, "-m", "scripts.offline_stack.emulator", "--log-folder", str(log.parent)],
+        command=[sys.executable, "-m", "scripts.offline_stack.emulator", "--log-folder", str(log.parent), *options],
         log=log,
         environment=bare_environment(
             temporary,
@@ -130,15 +142,18 @@ def tune(log_folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="ministack, tuned and recorded")
     parser.add_argument("--log-folder", type=Path, required=True)
+    parser.add_argument(EVALUATE_POLICIES, action="store_true", help="see `access`")
     arguments = parser.parse_args()
 
-    # ministack reads this once. Its workers inherit its environment, and must not take it for their own log level.
-    os.environ["LOG_LEVEL"] = "WARNING"
+    # ministack reads these once. Its workers inherit its environment, and must not take them for their own.
+    os.environ["LOG_LEVEL"], os.environ["AUTH"] = "WARNING", str(arguments.evaluate_policies)
     from ministack.app import main as run_ministack  # type: ignore[import-untyped]
 
-    del os.environ["LOG_LEVEL"]
+    del os.environ["LOG_LEVEL"], os.environ["AUTH"]
     check_version()
     tune(arguments.log_folder)
+    if arguments.evaluate_policies:
+        access.install(Journal(arguments.log_folder / access.RECORD))
     sys.argv[1:] = []
     run_ministack()
 

@@ -9,6 +9,7 @@ Everything lives below one folder, `.offline` in the checkout:
         deliveries.jsonl      what the pollers delivered and what became of the messages (see `poller`)
         model.jsonl           every request the model got
         functions.log         what the functions printed
+        access.jsonl          what each function was allowed and refused, where policies are evaluated (see `access`)
     tmp/, postgres/, cdk.out  what the pieces write
 """
 
@@ -16,7 +17,7 @@ import fcntl
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -44,6 +45,7 @@ class OfflineStack:
     """One offline stack. Two objects for the same folder speak of the same stack, in any process.
 
     `context` is CDK context for the deployed app, beside `OFFLINE_CONTEXT`. `progress` is entered around every step.
+    `emulator_options` are for a stack that this object starts: see `emulator`.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class OfflineStack:
         folder: Path = DEFAULT_FOLDER,
         context: Mapping[str, str] | None = None,
         progress: Progress = lambda _: nullcontext(),
+        emulator_options: Sequence[str] = (),
     ) -> None:
         self.folder = folder
+        self._emulator_options = emulator_options
         self._context = dict(context or {})
         self._step = progress
         self._supervisor = Supervisor()
@@ -179,7 +183,8 @@ class OfflineStack:
             self._start_database()
         with self._step("AWS emulator and model endpoint"):
             temporary, log = self.folder / "tmp" / EMULATOR, self._log / f"{EMULATOR}.log"
-            self._remember(EMULATOR, emulator.start(self._supervisor, temporary, log, self._clock))
+            running = emulator.start(self._supervisor, temporary, log, self._clock, options=self._emulator_options)
+            self._remember(EMULATOR, running)
             self._start_own(MODEL, "model_endpoint", "--port", "0", "--log", str(self.model_log_path))
 
     def _start_database(self) -> None:
