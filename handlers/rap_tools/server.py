@@ -99,12 +99,10 @@ class ToolServer:
         `later` has to invoke that same handler, asynchronously, with the event it is given. It is for the slow tools.
         Lambda repeats such an invocation that failed, so a slow tool may run again there, with the same `call.run`.
 
-        Raises:
+        The handler raises:
             ValueError: there are slow tools, and nothing that would outlive their requests.
         """
         slow = {name for name, tool in self._tools.items() if tool.slow}
-        if slow and later is None:
-            raise ValueError(f"give for_lambda a `later`, which the slow tools need: {', '.join(sorted(slow))}")
 
         def start(call: Call) -> None:
             if later is not None and call.body["operation"] in slow and call.given is None:
@@ -115,6 +113,8 @@ class ToolServer:
         intake = Intake(self.manifest, start, callback_host)
 
         def handler(event: Json, context: object) -> Json:  # noqa: ARG001 - Lambda passes it
+            if slow and later is None:  # told here: by hand, where each call is a thread, nothing is missing
+                raise ValueError(f"give for_lambda a `later`, which the slow tools need: {', '.join(sorted(slow))}")
             if "rap_call" in event:
                 self.work_on(Call(**event["rap_call"]))
                 return {}

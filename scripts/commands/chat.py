@@ -13,7 +13,7 @@ from rich.text import Text
 
 from scripts.commands.choosing import OpenChoices
 from scripts.commands.messages import MessageError, UserMessage, send
-from scripts.commands.outputs import OutputReader
+from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.rendering import Screen
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
 from scripts.commands.terminal import harmless
@@ -24,6 +24,7 @@ _HOW_TO_ANSWER = {
     "user_choice_required": "a tool waits for you: scripts/enqueue --thread {thread} --choice {choice} --select NUMBER",
     "oauth_required": "a tool waits until you have signed in there; what comes then: scripts/chat --thread {thread}",
 }
+_ERRORS_BESIDE_A_TURN = frozenset({"tool_refused", "choice_not_handed_over"})
 FUNCTIONS_LOG = DEFAULT_FOLDER / "log" / "functions.log"
 
 
@@ -71,7 +72,7 @@ def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path |
         for output in outputs:
             screen.show(output)
         of_root = [output for output in outputs if not output.is_of_child]
-        if any(output.type == "error" and not output.fields.get("retrying") for output in of_root):
+        if any(_ends_turn_badly(output) for output in of_root):
             return False
         if any(output.type == "turn_done" for output in of_root):
             return True
@@ -84,6 +85,11 @@ def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path |
     where = f"; see {log}" if log else ""
     screen.console.print(Text(f"no turn was done within {wait_s:.0f} s{where}", style="red"), soft_wrap=True)
     return False
+
+
+def _ends_turn_badly(output: Output) -> bool:
+    is_final = output.type == "error" and not output.fields.get("retrying")
+    return is_final and output.text_of("code") not in _ERRORS_BESIDE_A_TURN
 
 
 def converse(
@@ -151,7 +157,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--thread", required=True, metavar="T", help="the conversation; a new name starts a new one")
     parser.add_argument("--text", help="say this, show what comes until the agent waits for somebody, and leave")
-    parser.add_argument("--wait", type=float, default=120, metavar="S", help="with --text: give up after S seconds")
-    parser.add_argument("--all", action="store_true", help="show what child threads say, too")
+    parser.add_argument("--wait", type=_seconds, default=120, metavar="S", help="with --text: leave after S s (120)")
+    parser.add_argument("--all", action="store_true", help="show what child threads do and say, too")
     add_target_options(parser)
     return parser
+
+
+def _seconds(word: str) -> float:
+    seconds = float(word)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError("must be a number of seconds")
+    return seconds

@@ -12,17 +12,20 @@ from scripts.commands.terminal import harmless
 SHOWN_CHARACTERS = 500
 
 
+# What child threads need a person for.
+_OF_CHILDREN = frozenset({"user_choice_required", "user_choice_complete", "oauth_required", "view_update", "error"})
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Where outputs are shown. What child threads say among themselves is for those who ask for it."""
+    """Where outputs are shown. What child threads do and say among themselves is for those who ask for it."""
 
     console: Console
-    shows_texts_of_children: bool = False
+    shows_children: bool = False
 
     def show(self, output: Output) -> None:
-        if output.type == "text" and output.is_of_child and not self.shows_texts_of_children:
-            return
-        self.console.print(render(output))
+        if not output.is_of_child or output.type in _OF_CHILDREN or self.shows_children:
+            self.console.print(render(output), soft_wrap=True)  # a link that a newline breaks is none
 
 
 def render(output: Output) -> Text:

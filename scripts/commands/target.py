@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -60,6 +61,8 @@ def offline_target(stack: OfflineStack) -> Target:
 
 def deployed_target(stack_name: str) -> Target:
     """A stack of the account and region that the usual AWS settings name. Raises: TargetError."""
+    # What the AWS CLI and the CDK heed before `AWS_DEFAULT_REGION`, and boto3 does not heed at all.
+    boto3.setup_default_session(region_name=os.environ.get("AWS_REGION"))
     try:
         found = boto3.client("cloudformation").describe_stacks(StackName=stack_name)["Stacks"][0]
         return Target(

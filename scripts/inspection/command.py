@@ -122,16 +122,17 @@ def parser() -> argparse.ArgumentParser:
     thread.add_argument("thread", metavar="T")
     tree = shown.add_parser("tree", help="a thread and all below it: what each does or waits for")
     tree.add_argument("thread", metavar="ROOT")
-    for each in (thread, tree):
-        page_help = "write it and all below it as a page, with tree and timelines"
-        each.add_argument("--html", type=writable_file, metavar="FILE", help=page_help)
     pending = shown.add_parser("pending", help="who waits for what in the whole deployment, the oldest first")
     for each, limit, what in ((thread, ENTRIES, "entries"), (tree, THREADS, "threads"), (pending, WAITS, "waits")):
         each.add_argument("--limit", type=_count, default=limit, metavar="N", help=f"at most N {what} ({limit})")
         each.add_argument(
             "--chars", type=_count, default=CHARACTERS, metavar="N", help="at most N characters of each text (200)"
         )
-        each.add_argument("--json", action="store_true", help="as JSON, with whole texts")
+        form = each.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="as JSON, with whole texts")
+        if each is not pending:
+            page_help = "write it and all below it as a page, with tree and timelines"
+            form.add_argument("--html", type=writable_file, metavar="FILE", help=page_help)
         add_target_options(each)
         add_database_options(each)
     return asked

@@ -46,7 +46,8 @@ class Sheet:
         self._section("calls that tools or the runtime answer", [self._call(call) for call in view.calls])
         self._section("commits that took messages in", [_commit(commit) for commit in view.commits])
         choices = [f"{each.choice_id}  {each.prompt}  {as_json(each.choices)}" for each in view.choices]
-        self._section("open choices: scripts/enqueue --thread T --choice ID --select N", choices)
+        how_to_answer = f"scripts/enqueue --thread {view.node.thread_id} --choice ID --select N, with --offline as here"
+        self._section(f"open choices: {how_to_answer}", choices)
         shown = [
             f"{each.view_type}  {words.moment(each.received_ms)}  {each.payload_key or each.content}"
             for each in view.views

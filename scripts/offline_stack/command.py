@@ -52,7 +52,9 @@ def _up(stack: OfflineStack, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"endpoint": stack.endpoint, "outputs": dict(stack.outputs)}))
     else:
-        CONSOLE.print('next: eval "$(scripts/offline env)", or scripts/chat --offline; scripts/offline down ends it')
+        CONSOLE.print(
+            'next: eval "$(scripts/offline env)", or scripts/chat --offline --thread T; scripts/offline down ends it'
+        )
     return 0
 
 

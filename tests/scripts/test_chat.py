@@ -67,6 +67,12 @@ def test_an_error_that_is_tried_again_or_is_a_childs_is_only_shown(sqs: "SQSClie
     assert "trying again" in shown
 
 
+def test_an_error_beside_the_turn_does_not_end_the_waiting(sqs: "SQSClient", queue_url: str) -> None:
+    put(sqs, queue_url, "error", code="tool_refused", message="shop: its manifest could not be fetched", retrying=False)
+    put(sqs, queue_url, "turn_done")
+    assert follow(sqs, queue_url, wait_s=60)[0]
+
+
 def test_who_is_asked_something_is_told_how_to_answer(sqs: "SQSClient", queue_url: str) -> None:
     put(sqs, queue_url, "user_choice_required", thread_id="t.child", choice_id="c1", prompt="Tea?", choices=["Yes"])
     put(sqs, queue_url, "user_choice_required", choice_id="c2", prompt="Tea?", choices=["Yes"])
@@ -94,10 +100,24 @@ def test_a_conversation_whose_outputs_cannot_be_read_ends_with_the_reason(sqs: "
         converse(Target(sqs, {}), "t", reader, screen, keyboard.readline)
 
 
-@pytest.mark.usefixtures("sqs")
-def test_without_a_region_the_way_to_the_stack_on_this_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    with pytest.raises(TargetError, match="--offline"):
+@pytest.fixture
+def nothing_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REGION", "DEFAULT_REGION", "PROFILE", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    for name in ("CONFIG_FILE", "SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(f"AWS_{name}", os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+
+@pytest.mark.usefixtures("nothing_configured")
+def test_without_a_region_the_way_to_the_stack_on_this_machine_is_named() -> None:
+    with pytest.raises(TargetError, match=r"a region.*AWS_REGION.*--offline"):
+        deployed_target("Infinity")
+
+
+@pytest.mark.usefixtures("nothing_configured")
+def test_the_region_is_taken_from_where_the_cli_and_the_cdk_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    with pytest.raises(TargetError, match=r"credentials.*AWS_PROFILE.*--offline"):
         deployed_target("Infinity")

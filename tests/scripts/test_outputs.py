@@ -82,13 +82,16 @@ def test_what_is_to_be_chosen_is_numbered_from_one_with_its_default_and_its_name
     assert render(question).plain == "choose Which?  (c-1)\n         1  this\n         2  that (default)"
 
 
-@pytest.mark.parametrize(("shows_texts_of_children", "shown"), [(False, []), (True, ["[child] agent  hello"])])
-def test_texts_of_children_are_shown_to_whoever_asks_for_them(shows_texts_of_children: bool, shown: list[str]) -> None:
+@pytest.mark.parametrize(("shows_children", "shown"), [(False, []), (True, ["agent  hello", "report found it"])])
+def test_what_children_do_is_shown_to_whoever_asks_for_it_and_what_they_need_a_person_for_to_everybody(
+    shows_children: bool, shown: list[str]
+) -> None:
     seen = io.StringIO()
-    screen = Screen(Console(file=seen, width=200), shows_texts_of_children)
+    screen = Screen(Console(file=seen, width=20), shows_children)
     screen.show(Output("1", "text", "child", "root", 16, {"text": "hello"}, sent_at=0.0))
     screen.show(Output("2", "report", "child", "root", 32, {"text": "found it"}, sent_at=0.0))
-    assert seen.getvalue().splitlines() == [*shown, "[child] report found it"]
+    screen.show(Output("3", "oauth_required", "child", "root", None, {"auth_url": "https://a.example/"}, sent_at=0.0))
+    assert seen.getvalue().splitlines() == [f"[child] {line}" for line in (*shown, "login  https://a.example/")]
 
 
 def test_what_an_output_would_do_to_the_terminal_is_shown_instead() -> None:
