@@ -6,6 +6,7 @@ releases it. Delivery is at least once: an output whose id is known is dropped.
 """
 
 import json
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from types_boto3_sqs.client import SQSClient
     from types_boto3_sqs.type_defs import MessageTypeDef
 
-SWEEP_LIMIT = 20
+# A queue that nobody else reads may hold the outputs of weeks. A sweep that ended before what it wants would never
+# find it: the next one begins in front again.
+SWEEP_S = 10
 # Long enough for one sweep; what a killed reader held comes back after it.
 HOLD_S = 15
 
@@ -118,12 +121,13 @@ class OutputReader:
     def _sweep(self) -> "tuple[list[MessageTypeDef], list[MessageTypeDef]]":
         ours: list[MessageTypeDef] = []
         others: list[MessageTypeDef] = []
-        for sweep in range(SWEEP_LIMIT):
+        wait_s, end = self._wait_s, time.monotonic() + self._wait_s + SWEEP_S
+        while time.monotonic() < end:
             batch = self._sqs.receive_message(
                 QueueUrl=self._queue_url,
                 MaxNumberOfMessages=10,
                 VisibilityTimeout=HOLD_S,
-                WaitTimeSeconds=0 if sweep else self._wait_s,
+                WaitTimeSeconds=wait_s,
                 MessageSystemAttributeNames=["MessageGroupId", "SentTimestamp"],
             ).get("Messages", [])
             for message in batch:
@@ -131,6 +135,7 @@ class OutputReader:
                 (ours if mine else others).append(message)
             if not batch or ours:
                 break
+            wait_s = 0
         return ours, others
 
     def _release(self, messages: "Sequence[MessageTypeDef]") -> None:

@@ -12,6 +12,7 @@ from scripts.commands.outputs import OutputReader
 
 if TYPE_CHECKING:
     from types_boto3_sqs.client import SQSClient
+    from types_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
 
 
 @pytest.fixture
@@ -49,9 +50,13 @@ def test_the_outputs_of_several_conversations_are_taken_by_one_reader(sqs: "SQSC
     assert [each.id for each in OutputReader(sqs, queue_url, "other").read()] == ["theirs"]
 
 
-def test_outputs_behind_many_of_another_conversation_are_found(sqs: "SQSClient", queue_url: str) -> None:
-    for number in range(25):
-        put(sqs, queue_url, f"other-{number}", f"theirs-{number}", 16)
+def test_outputs_behind_many_of_other_conversations_are_found(sqs: "SQSClient", queue_url: str) -> None:
+    for batch in range(21):
+        names = [f"other-{batch}-{number}" for number in range(10)]
+        entries: list[SendMessageBatchRequestEntryTypeDef] = [
+            {"Id": name, "MessageBody": "{}", "MessageGroupId": name, "MessageDeduplicationId": name} for name in names
+        ]
+        sqs.send_message_batch(QueueUrl=queue_url, Entries=entries)
     put(sqs, queue_url, "mine", "first", 16)
 
     assert [each.id for each in OutputReader(sqs, queue_url, "mine").read()] == ["first"]
