@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 logger = logging.getLogger(__name__)
 
 PAUSES_S = (0.5, 1, 2, 4, 8, 16)  # between the tries of a callback
+LONG_PAUSES_S = (*PAUSES_S, 30, 60, 120, *(300,) * 288)  # where a thread has nothing else to do: a day
 CALLBACK_TIMEOUT_S = 5
 PASSING_STATUSES = frozenset({408, 425, 429})  # a Function URL says 429 when too many call it at once
 MAX_URL_CHARS = 2_048  # what the runtime takes

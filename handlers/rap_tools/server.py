@@ -12,7 +12,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeVar
 
-from .calls import Call, Json, NotAccepted, NotTaken, Result, content_of
+from .calls import LONG_PAUSES_S, Call, Json, NotAccepted, NotTaken, Result, content_of
 from .intake import MAX_BODY_BYTES, Intake, Request
 from .offer import Tool, entry_of
 
@@ -124,6 +124,8 @@ class ToolServer:
         return handler
 
     def _start_thread(self, call: Call) -> None:
+        call.pauses_s = LONG_PAUSES_S  # its call was accepted long ago, and is not repeated
+
         def work() -> None:
             try:
                 self.work_on(call)

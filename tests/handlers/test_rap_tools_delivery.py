@@ -48,6 +48,19 @@ def test_what_was_not_taken_is_sent_once_more_when_asked(inbox: Inbox) -> None:
     assert [got.body["text"] for got in inbox.waiting()] == ["done"] * 3
 
 
+def test_a_thread_tries_for_a_day_to_send_what_a_call_accepted_long_ago_has_come_to(
+    tools: ToolServer, shop: ToolClient, inbox: Inbox
+) -> None:
+    @tools.tool()
+    def patience(call: Call) -> str:
+        """Say how long is tried."""
+        return f"{sum(call.pauses_s) / 3_600:.0f} h"
+
+    shop.post("/call", inbox.invocation("patience", {}))
+
+    assert inbox.next().body["text"] == "24 h"
+
+
 @pytest.mark.parametrize("event_id", ["invoice №5", "two\nlines", "x ", "\ud800", "long" * 3_000])
 def test_an_event_may_have_any_id_and_keeps_it(inbox: Inbox, event_id: str) -> None:
     call_to(inbox, tries=1).fire("news", event_id)
