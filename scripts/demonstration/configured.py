@@ -1,31 +1,18 @@
-"""The environment of a deployed function, changed for a while: quicker than a deployment of its own."""
+"""Deployed functions, changed for a while: quicker than a deployment of its own."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scripts.offline_stack.configured import SLICE, configured
 from scripts.offline_stack.stack import OfflineStack
 
 TOOL_SERVER_ADDRESS = "INFINITY_EXAMPLE_FUNCTION_URL_BASE"
 
 
 @contextmanager
-def configured(stack: OfflineStack, function_output: str, changes: Mapping[str, str]) -> Iterator[None]:
-    """Give the function these variables. Its processes are ended by the change, at the beginning and at the end:
-    nothing of it may be in flight then.
-    """
-    functions, name = stack.client("lambda"), stack.outputs[function_output]
-    before = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    functions.update_function_configuration(FunctionName=name, Environment={"Variables": {**before, **changes}})
-    try:
-        yield
-    finally:
-        functions.update_function_configuration(FunctionName=name, Environment={"Variables": before})
-
-
-@contextmanager
 def slices_at_once(stack: OfflineStack, number: int) -> Iterator[None]:
     """Let so many slices run at once, and no more: on this machine each is a process, which has to begin first."""
-    functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
+    functions, name = stack.client("lambda"), stack.outputs[SLICE]
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=number)
     try:
         yield
@@ -39,5 +26,5 @@ def tool_server_at(stack: OfflineStack, origin: str) -> Iterator[None]:
     whom it asks back.
     """
     address = stack.outputs["ExampleToolsetUrl"].rpartition("/")[0].replace(stack.endpoint, origin)
-    with configured(stack, "ExampleToolsetFunctionName", {TOOL_SERVER_ADDRESS: address}):
+    with configured(stack, {TOOL_SERVER_ADDRESS: address}, "ExampleToolsetFunctionName"):
         yield

@@ -21,6 +21,7 @@ from scripts.demonstration.families import read_family
 from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
 from scripts.demonstration.scripting import calls, closes, late, says, scripted, spawns
 from scripts.demonstration.verdicts import Check, Verdict
+from scripts.offline_stack.configured import variables_of
 from scripts.offline_stack.interposers.detour import TOOL_SERVERS, detour
 from scripts.offline_stack.interposers.interventions import Exchange, Stage
 from scripts.offline_stack.interposers.watch import Watch
@@ -140,9 +141,7 @@ def run_crash_threads(stack: OfflineStack, console: Console) -> Verdict:
 
 def _origin_of_tools(stack: OfflineStack) -> str:
     """Where the slice function now finds the tool server: what the server gives out has to be there, too."""
-    functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
-    variables = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    (server,) = json.loads(variables[TOOL_SERVERS])
+    (server,) = json.loads(variables_of(stack)[TOOL_SERVERS])
     return str(server["url"]).partition("/_aws/")[0]
 
 

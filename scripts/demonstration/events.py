@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scripts.commands.target import offline_target
-from scripts.demonstration.configured import configured, slices_at_once
+from scripts.demonstration.configured import slices_at_once
 from scripts.demonstration.events_verdicts import Watched, judge_events
 from scripts.demonstration.evidence import read_invocations, read_requests
 from scripts.demonstration.families import read_family
@@ -16,6 +16,7 @@ from scripts.demonstration.kept import read_counted
 from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
 from scripts.demonstration.scripting import calls, reports, says, scripted
 from scripts.demonstration.verdicts import Verdict
+from scripts.offline_stack.configured import configured
 from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.account import wait_until_handled
 
@@ -52,7 +53,7 @@ def run_events(stack: OfflineStack, console: Console) -> Verdict:
     """Play the watches, then the flood, and judge both. What did not come is judged, too."""
     target, began_at = offline_target(stack), stack.now()
     talks = {name: shown_conversation(stack, target, console, new_thread_id("events")) for name in WATCHES}
-    fewer_children = configured(stack, "SliceFunctionName", {"INFINITY_LIVE_CHILDREN": str(BUDGET)})
+    fewer_children = configured(stack, {"INFINITY_LIVE_CHILDREN": str(BUDGET)})
     with fewer_children, slices_at_once(stack, AT_ONCE):
         try:
             _play(talks)

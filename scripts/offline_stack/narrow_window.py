@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from scripts.offline_stack.clock import StackClock
-from scripts.offline_stack.interposers.detour import MODEL_URL, configure
+from scripts.offline_stack.configured import configured
+from scripts.offline_stack.interposers.detour import MODEL_URL
 from scripts.offline_stack.pieces import OwnPieces
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import Supervisor
@@ -24,15 +25,12 @@ def narrow_window(stack: OfflineStack, window_tokens: int) -> Iterator[None]:
         StackError: the stack is not up, or the endpoint does not start.
 
     """
-    functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
-    before = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
     supervisor = Supervisor()
     options = ("--port", "0", "--log", str(stack.model_log_path), "--window-tokens", str(window_tokens))
     pieces = OwnPieces(supervisor, stack.folder, StackClock(stack.folder / "clock"))
     with ExitStack() as opened:
         model = pieces.start("narrow-model", "model_endpoint", options)
         opened.callback(supervisor.stop, model.identity)
-        opened.callback(configure, functions, name, before)
-        url = f"http://127.0.0.1:{model.port}"
-        configure(functions, name, {**before, MODEL_URL: url, WINDOW: str(window_tokens)})
+        changes = {MODEL_URL: f"http://127.0.0.1:{model.port}", WINDOW: str(window_tokens)}
+        opened.enter_context(configured(stack, changes))
         yield

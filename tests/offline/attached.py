@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from scripts.offline_stack.configured import configured, variables_of
 from scripts.offline_stack.stack import OfflineStack
 from tests.support.tool_server import ScriptedServer, Step
 
@@ -18,17 +19,10 @@ def attached(stack: OfflineStack, base_url: str, names: Iterable[str]) -> Iterat
 
     What the function runs is ended by the change, as by any change of its configuration: nothing may be in flight.
     """
-    functions, function = stack.client("lambda"), stack.outputs["SliceFunctionName"]
-    before = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
     more = [{"name": name, "url": f"{base_url}/{name}", "auth": "none"} for name in names]
-    servers = json.dumps([*more, *json.loads(before[TOOL_SERVERS])])
-    functions.update_function_configuration(
-        FunctionName=function, Environment={"Variables": {**before, TOOL_SERVERS: servers}}
-    )
-    try:
+    servers = json.dumps([*more, *json.loads(variables_of(stack)[TOOL_SERVERS])])
+    with configured(stack, {TOOL_SERVERS: servers}):
         yield
-    finally:
-        functions.update_function_configuration(FunctionName=function, Environment={"Variables": before})
 
 
 def manifest(*tools: str, **fields: Any) -> dict[str, Any]:

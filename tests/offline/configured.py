@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from runtime.settings import PREFIX
+from scripts.offline_stack import configured as variables
 from scripts.offline_stack.stack import OfflineStack
 
 
@@ -13,11 +14,5 @@ def configured(stack: OfflineStack, **settings: object) -> Iterator[None]:
 
     Nothing may be in flight at the beginning and at the end.
     """
-    functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
-    before = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    changed = {f"{PREFIX}{setting.upper()}": str(value) for setting, value in settings.items()}
-    functions.update_function_configuration(FunctionName=name, Environment={"Variables": {**before, **changed}})
-    try:
+    with variables.configured(stack, {f"{PREFIX}{name.upper()}": str(value) for name, value in settings.items()}):
         yield
-    finally:
-        functions.update_function_configuration(FunctionName=name, Environment={"Variables": before})

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from scripts.offline_stack.configured import configured, variables_of
 from scripts.offline_stack.interposers.database_endpoint import DatabaseEndpoint
 from scripts.offline_stack.interposers.http_endpoint import HttpEndpoint
 from scripts.offline_stack.interposers.processes import Children
@@ -14,9 +14,6 @@ from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.journal import Journal
 from scripts.offline_stack.stack import EMULATOR, OfflineStack
 from scripts.offline_stack.supervisor import StackError
-
-if TYPE_CHECKING:
-    from types_boto3_lambda import LambdaClient
 
 DATABASE_PORT = "INFINITY_DSQL_PORT"
 MODEL_URL = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
@@ -50,8 +47,7 @@ def detour(stack: OfflineStack, wire_log: Path) -> Iterator[Watch]:
         raise StackError("The offline stack is not up: start it with scripts/offline up.")
     wire_log.unlink(missing_ok=True)
     watch = Watch(Children(emulator.identity), Journal(wire_log, stack.now))
-    functions, name = stack.client("lambda"), stack.outputs["SliceFunctionName"]
-    direct = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+    direct = variables_of(stack)
     with ExitStack() as opened:
         endpoints = Endpoints(
             database=DatabaseEndpoint(int(direct[DATABASE_PORT]), watch),
@@ -60,15 +56,13 @@ def detour(stack: OfflineStack, wire_log: Path) -> Iterator[Watch]:
         )
         endpoints.database.start()
         opened.callback(endpoints.database.close)
-        opened.callback(configure, functions, name, direct)
-        configure(functions, name, led_past(endpoints, direct, stack.endpoint))
+        opened.enter_context(configured(stack, led_past(endpoints, direct, stack.endpoint)))
         yield watch
 
 
 def led_past(endpoints: Endpoints, direct: Mapping[str, str], services_url: str) -> dict[str, str]:
-    """The function's variables with our endpoints in the place of its services."""
+    """The variables that name the function's services, with our endpoints in their place."""
     return {
-        **direct,
         DATABASE_PORT: str(endpoints.database.port),
         MODEL_URL: endpoints.model.url,
         TOOL_SERVERS: direct[TOOL_SERVERS].replace(services_url, endpoints.services.url),
@@ -80,9 +74,3 @@ def _serving(opened: ExitStack, endpoint: HttpEndpoint) -> HttpEndpoint:
     threading.Thread(target=endpoint.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     opened.callback(endpoint.close)
     return endpoint
-
-
-def configure(functions: "LambdaClient", name: str, variables: Mapping[str, str]) -> None:
-    """Give the function these variables, and no others; its processes are ended."""
-    functions.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
-    functions.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
