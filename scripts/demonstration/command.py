@@ -11,17 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from scripts.commands.files import writable_file
-from scripts.commands.rendering import render
 from scripts.commands.stopping import Stopped, stoppable
 from scripts.commands.target import offline_target
 from scripts.demonstration import choices, compaction, crash, crash_threads, events, outage, poison, sleep, threads
 from scripts.demonstration.scenarios import (
     SCENARIOS,
-    Conversation,
     Scenario,
     ScenarioError,
     collect_evidence,
     new_thread_id,
+    shown_conversation,
 )
 from scripts.demonstration.timeline import draw
 from scripts.demonstration.verdicts import Verdict, counted
@@ -142,13 +141,7 @@ def _judgement(verdict: Verdict) -> Table:
 
 
 def _play(name: str, scenario: Scenario, stack: OfflineStack, console: Console) -> Verdict:
-    conversation = Conversation(
-        offline_target(stack),
-        new_thread_id(name),
-        on_output=lambda output: console.print(render(output)),
-        on_word=console.print,
-        now=stack.now,
-    )
+    conversation = shown_conversation(stack, offline_target(stack), console, new_thread_id(name))
     try:
         scenario.play(conversation)
     except ScenarioError as error:

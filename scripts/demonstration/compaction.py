@@ -5,7 +5,6 @@ to tell that it is done.
 """
 
 import json
-from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -16,6 +15,7 @@ from scripts.commands.target import offline_target
 from scripts.demonstration.compaction_evidence import Compacted, read_summaries
 from scripts.demonstration.compaction_verdicts import judge_compaction
 from scripts.demonstration.scenarios import PATIENCE_S, Conversation, ScenarioError, collect_evidence, new_thread_id
+from scripts.demonstration.scripting import calls, says, scripted
 from scripts.demonstration.timeline import Mark, draw
 from scripts.demonstration.verdicts import Verdict
 from scripts.offline_stack.interposers.detour import detour
@@ -84,8 +84,8 @@ def _play(conversation: Conversation, watch: Watch) -> Kill | None:
 
 def _begin_child(conversation: Conversation) -> str:
     """Have a child begin that says something and then waits. Returns its id."""
-    spawn = {"instructions": "Wait for me.", "child_of": [conversation.thread_id]}
-    conversation.say(f"Let somebody wait. {_script('spawn_thread', spawn, 'Somebody waits.')}")
+    child = calls("spawn_thread", instructions="Wait for me.", child_of=[conversation.thread_id])
+    conversation.say(scripted("Let somebody wait.", child, says("Somebody waits.")))
     conversation.wait_for("report")
     _wait_for_turns(conversation, 2)  # one that begins the child, one for its report
     return next(output.text_of("child_thread_id") for output in conversation.outputs if output.type == "thread_spawned")
@@ -93,9 +93,9 @@ def _begin_child(conversation: Conversation) -> str:
 
 def _ask_child(conversation: Conversation, child_id: str) -> None:
     """Have the parent say something to its child, and wait for what it makes of the report."""
-    message = {"thread_id": child_id, "message": MEANWHILE}
+    question = calls("send_message_to_child", thread_id=child_id, message=MEANWHILE)
     before = len(_turns(conversation))
-    conversation.say(f"Ask the one who waits. {_script('send_message_to_child', message, 'I asked it.')}")
+    conversation.say(scripted("Ask the one who waits.", question, says("I asked it.")))
     conversation.wait_for("report")
     _wait_for_turns(conversation, before + 2)
 
@@ -108,11 +108,6 @@ def _ask_meanwhile(conversation: Conversation, hold: Hold) -> None:
         _ask(conversation, MEANWHILE)
     finally:
         hold.release()
-
-
-def _script(tool: str, arguments: Mapping[str, object], answer: str) -> str:
-    turns = [[{"call": tool, "input": arguments}], [{"say": answer}]]
-    return f"[[script: {json.dumps({'turns': turns})}]]"
 
 
 def _fill(conversation: Conversation, share: float) -> None:

@@ -3,17 +3,15 @@
 Nothing in the product knows of it: see `scripts.offline_stack.interposers`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from scripts.commands.rendering import render
 from scripts.commands.target import offline_target
 from scripts.demonstration.crash_evidence import KILL_POINTS, KillPoint, Run, read_sightings
 from scripts.demonstration.crash_verdicts import judge_calm, judge_killed
-from scripts.demonstration.scenarios import Conversation, ScenarioError, collect_evidence, new_thread_id
+from scripts.demonstration.scenarios import ScenarioError, collect_evidence, new_thread_id, shown_conversation
 from scripts.demonstration.timeline import Mark, draw
 from scripts.demonstration.verdicts import Check, Verdict
 from scripts.offline_stack.interposers.detour import detour
@@ -57,10 +55,7 @@ def _told(verdict: Verdict) -> str:
 
 
 def _play(scene: Scene, point: KillPoint | None) -> Run:
-    show: Callable[[Text], None] = scene.console.print
-    conversation = Conversation(
-        offline_target(scene.stack), new_thread_id("crash"), lambda each: show(render(each)), show, scene.stack.now
-    )
+    conversation = shown_conversation(scene.stack, offline_target(scene.stack), scene.console, new_thread_id("crash"))
     trap = None
     if point is not None:
         moment = (point.step, point.stage)
@@ -69,7 +64,7 @@ def _play(scene: Scene, point: KillPoint | None) -> Run:
         conversation.say(TEXT, MESSAGE_ID)
         conversation.wait_for("turn_done")
     except ScenarioError as error:
-        show(Text(f"error: {error}", style="red"))
+        scene.console.print(Text(f"error: {error}", style="red"))
     evidence = collect_evidence(scene.stack, conversation)
     kill = scene.watch.lift(trap) if trap else None
     return Run(

@@ -12,12 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scripts.commands.rendering import render
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.deliveries import read_deliveries
 from scripts.demonstration.outage_evidence import Outage, Said
 from scripts.demonstration.outage_verdicts import judge_outage
-from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, wait_until_idle
+from scripts.demonstration.scenarios import (
+    Conversation,
+    ScenarioError,
+    new_thread_id,
+    shown_conversation,
+    wait_until_idle,
+)
 from scripts.demonstration.talks import dead_letters, left_behind
 from scripts.demonstration.time_lapse import TimeLapse
 from scripts.demonstration.verdicts import Verdict
@@ -73,12 +78,7 @@ def _play(lines: Sequence[Line], stack: OfflineStack, target: Target, console: C
     began_at = stack.now()
     gone_at = began_at + BEFORE_S
     back_at = gone_at + OUTAGE_S
-    talks = {
-        line.name: Conversation(
-            target, new_thread_id("outage"), lambda output: console.print(render(output)), console.print, stack.now
-        )
-        for line in lines
-    }
+    talks = {line.name: shown_conversation(stack, target, console, new_thread_id("outage")) for line in lines}
     said = []
     for line in lines:
         lapse.until(gone_at + line.at_s)

@@ -12,13 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from scripts.commands.messages import TextMessage
-from scripts.commands.rendering import render
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.deliveries import read_deliveries
 from scripts.demonstration.evidence import read_requests
 from scripts.demonstration.poison_evidence import Case, Word, read_deaths
 from scripts.demonstration.poison_verdicts import judge_poison
-from scripts.demonstration.scenarios import Conversation, new_thread_id, wait_until_idle
+from scripts.demonstration.scenarios import Conversation, new_thread_id, shown_conversation, wait_until_idle
 from scripts.demonstration.talks import dead_letters, left_behind
 from scripts.demonstration.time_lapse import STEP_S, TimeLapse
 from scripts.demonstration.verdicts import Check, Verdict
@@ -71,13 +70,10 @@ def run_poison(stack: OfflineStack, console: Console) -> Verdict:
 
 
 def _play(scene: Scene, lines: Mapping[str, Sequence[str]]) -> Case:
-    stack, target, show = scene.stack, scene.target, scene.console.print
+    stack, target = scene.stack, scene.target
     wire_log = stack.invocation_log_path.with_name(WIRE_LOG)
     lapse, dead_before, began_at = TimeLapse.of(stack, target), dead_letters(target), stack.now()
-    talks = {
-        name: Conversation(target, new_thread_id("poison"), lambda each: show(render(each)), show, stack.now)
-        for name in lines
-    }
+    talks = {name: shown_conversation(stack, target, scene.console, new_thread_id("poison")) for name in lines}
     with detour(stack, wire_log) as watch, _killing(watch):
         words = _say_at_once(target, talks, lines)
         _let_time_pass(stack, lapse, talks, words)

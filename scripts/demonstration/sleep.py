@@ -3,17 +3,22 @@
 The month passes at once, because the stack's clock is moved.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from scripts.commands.rendering import render
 from scripts.commands.target import offline_target
 from scripts.demonstration.deliveries import read_deliveries
-from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, wait_until_idle
+from scripts.demonstration.scenarios import (
+    Conversation,
+    ScenarioError,
+    new_thread_id,
+    shown_conversation,
+    wait_until_idle,
+)
+from scripts.demonstration.scripting import calls, scripted
 from scripts.demonstration.sleep_verdicts import Nap, Sleep, judge_sleep
 from scripts.demonstration.talks import left_behind
 from scripts.demonstration.verdicts import Verdict
@@ -40,7 +45,8 @@ class _Night:
 def run_sleep(stack: OfflineStack, console: Console) -> Verdict:
     """Play it, and judge. What did not come is judged, too."""
     began_at = stack.now()
-    short, long, interrupted = (_conversation(stack, console) for _ in range(3))
+    target = offline_target(stack)
+    short, long, interrupted = (shown_conversation(stack, target, console, new_thread_id("sleep")) for _ in range(3))
     night = _Night(short, long, interrupted, [_schedules(stack)])
     try:
         _play(night, stack)
@@ -76,19 +82,8 @@ def _play(night: _Night, stack: OfflineStack) -> None:
     night.schedules.append(_schedules(stack))
 
 
-def _conversation(stack: OfflineStack, console: Console) -> Conversation:
-    return Conversation(
-        offline_target(stack),
-        new_thread_id("sleep"),
-        on_output=lambda output: console.print(render(output)),
-        on_word=console.print,
-        now=stack.now,
-    )
-
-
 def _have_sleep(conversation: Conversation, seconds: int) -> None:
-    script = json.dumps([{"call": "sleep", "input": {"seconds": seconds}}])
-    conversation.say(f"Rest a while. [[script: {script}]]")
+    conversation.say(scripted("Rest a while.", calls("sleep", seconds=seconds)))
     conversation.wait_for("tool_call")
 
 
