@@ -1,13 +1,12 @@
 """Whether a conversation outgrew its window without anybody noticing, judged from evidence alone."""
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise
 
 from scripts.commands.outputs import Output
 from scripts.demonstration.compaction_evidence import Compacted, blocks_of, texts_of
 from scripts.demonstration.evidence import ModelRequest
-from scripts.demonstration.verdicts import Check, Verdict, counted, unanswered_calls
+from scripts.demonstration.verdicts import Check, Verdict, counted, model_saw_only_answered_calls
 
 COMPACTIONS = 3
 
@@ -24,7 +23,7 @@ def judge_compaction(compacted: Compacted) -> Verdict:
         _reports_found_their_call(compacted),
         _same_prefix(compacted),
         _answers_sent_once(compacted),
-        _only_answered_calls(compacted),
+        model_saw_only_answered_calls(compacted.evidence.requests, refusals=1),  # of the text that was too long
     ]
     return Verdict(checks, slices=len(compacted.evidence.of("slice")))
 
@@ -138,13 +137,6 @@ def _answers_sent_once(compacted: Compacted) -> Check:
     speakers = {output.thread_id for output in compacted.evidence.outputs}
     seen = f"{len(stored)} stored, {len(sent)} sent, {counted(len(speakers), 'thread')} heard"
     return Check("every answer was sent, once, in order", bool(sent) and sent == stored and len(speakers) == 2, seen)
-
-
-def _only_answered_calls(compacted: Compacted) -> Check:
-    requests: Sequence[ModelRequest] = compacted.evidence.requests
-    unanswered = sum(1 for request in requests for _ in unanswered_calls(request))
-    seen = f"{counted(len(requests), 'request')}, {counted(unanswered, 'unanswered call')}"
-    return Check("the model never saw an unanswered call", bool(requests) and not unanswered, seen)
 
 
 def _own(compacted: Compacted, output_type: str) -> list[Output]:

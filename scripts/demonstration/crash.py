@@ -13,7 +13,7 @@ from scripts.demonstration.crash_evidence import KILL_POINTS, KillPoint, Run, re
 from scripts.demonstration.crash_verdicts import judge_calm, judge_killed
 from scripts.demonstration.scenarios import ScenarioError, collect_evidence, new_thread_id, shown_conversation
 from scripts.demonstration.timeline import Mark, draw
-from scripts.demonstration.verdicts import Check, Verdict
+from scripts.demonstration.verdicts import Verdict, verdict_of_runs
 from scripts.offline_stack.interposers.detour import detour
 from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.stack import OfflineStack
@@ -44,14 +44,7 @@ def run_crash(stack: OfflineStack, console: Console) -> Verdict:
             console.rule(f"killed {point.name}", align="left", style="dim")
             run = _play(scene, point)
             verdicts[f"killed {point.name}"] = _show(scene, run, judge_killed(run, calm, point), point.name)
-    return Verdict(
-        [Check(name, verdict.ok, _told(verdict)) for name, verdict in verdicts.items()],
-        slices=sum(verdict.slices for verdict in verdicts.values()),
-    )
-
-
-def _told(verdict: Verdict) -> str:
-    return "; ".join(check.seen for check in verdict.checks) if verdict.ok else verdict.why
+    return verdict_of_runs(verdicts)
 
 
 def _play(scene: Scene, point: KillPoint | None) -> Run:

@@ -20,7 +20,7 @@ from scripts.demonstration.evidence import read_invocations, read_requests
 from scripts.demonstration.families import read_family
 from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
 from scripts.demonstration.scripting import calls, closes, late, says, scripted, spawns
-from scripts.demonstration.verdicts import Check, Verdict
+from scripts.demonstration.verdicts import Verdict, verdict_of_runs
 from scripts.offline_stack.configured import variables_of
 from scripts.offline_stack.interposers.detour import TOOL_SERVERS, detour
 from scripts.offline_stack.interposers.interventions import Exchange, Stage
@@ -133,10 +133,7 @@ def run_crash_threads(stack: OfflineStack, console: Console) -> Verdict:
             for point in act.points:
                 console.rule(f"killed with {point.name}", align="left", style="dim")
                 verdicts[f"killed with {point.name}"] = judge_killed(_play(scene, act, point), calm)
-    return Verdict(
-        [Check(name, verdict.ok, _told(verdict)) for name, verdict in verdicts.items()],
-        slices=sum(verdict.slices for verdict in verdicts.values()),
-    )
+    return verdict_of_runs(verdicts)
 
 
 def _origin_of_tools(stack: OfflineStack) -> str:
@@ -165,7 +162,3 @@ def _play(scene: Scene, act: Act, point: Point | None) -> Outcome:
         killed=kill is not None,
         is_gone=kill is not None and not is_running(kill.process),
     )
-
-
-def _told(verdict: Verdict) -> str:
-    return "; ".join(check.seen for check in verdict.checks) if verdict.ok else verdict.why

@@ -15,10 +15,9 @@ from scripts.demonstration.evidence import Invocation, ModelRequest
 from scripts.demonstration.families import Family, Member
 from scripts.demonstration.family_checks import (
     answers_were_sent_once,
-    model_saw_only_answered_calls,
     positions_are_dense,
 )
-from scripts.demonstration.verdicts import Check, Verdict, counted
+from scripts.demonstration.verdicts import Check, Verdict, counted, model_saw_only_answered_calls
 
 # Threads, calls and what is made of them; a thread of the demo; whatever else is a hash.
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|demo-[a-z-]+-[0-9a-f]{8}|(?:[a-z]+_)?[0-9a-f]{20,}")

@@ -11,10 +11,9 @@ from scripts.demonstration.families import Family, Member
 from scripts.demonstration.family_checks import (
     answers_were_sent_once,
     every_word_arrived_once_in_order,
-    model_saw_only_answered_calls,
     positions_are_dense,
 )
-from scripts.demonstration.verdicts import Check, counted
+from scripts.demonstration.verdicts import Check, counted, model_saw_only_answered_calls
 
 LAST = "The watch is over."
 TICKS = ["Tick 1 of 3.", "Tick 2 of 3.", "Tick 3 of 3.", LAST]

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from scripts.commands.outputs import Output
-from scripts.demonstration.evidence import ModelRequest
 from scripts.demonstration.families import Family, Member
-from scripts.demonstration.verdicts import Check, counted, unanswered_calls
+from scripts.demonstration.verdicts import Check, counted
 
 
 def every_word_arrived_once_in_order(family: Family) -> Check:
@@ -30,14 +29,6 @@ def answers_were_sent_once(family: Family, outputs: Sequence[Output]) -> Check:
     return Check(
         promise, stored > 0 and not wrong and not again, f"{seen}; wrong: {', '.join(wrong)}" if wrong else seen
     )
-
-
-def model_saw_only_answered_calls(requests: Sequence[ModelRequest]) -> Check:
-    refused = sum(request.refused for request in requests)
-    unanswered = sum(1 for request in requests for _ in unanswered_calls(request))
-    seen = f"{counted(len(requests), 'request')}, {refused} refused, {counted(unanswered, 'unanswered call')}"
-    promise = "the model was never shown an unanswered call"
-    return Check(promise, bool(requests) and not refused and not unanswered, seen)
 
 
 def positions_are_dense(family: Family) -> Check:

@@ -11,10 +11,9 @@ from scripts.demonstration.families import Family, Member
 from scripts.demonstration.family_checks import (
     answers_were_sent_once,
     every_word_arrived_once_in_order,
-    model_saw_only_answered_calls,
     positions_are_dense,
 )
-from scripts.demonstration.verdicts import Check, Verdict, counted
+from scripts.demonstration.verdicts import Check, Verdict, counted, model_saw_only_answered_calls
 
 METADATA: JsonObject = {"user_id": "ada", "channel": "demo"}
 LISTENING, LEAVING, CLOSING = "I am listening.", "I am leaving.", "My last word."

@@ -44,6 +44,18 @@ class Verdict:
         return "; ".join(f"{check.promise}: {check.seen}" for check in broken or self.checks)
 
 
+def verdict_of_runs(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """One promise for each run, by its name: that all of its own were kept."""
+    return Verdict(
+        [Check(name, verdict.ok, _seen_in(verdict)) for name, verdict in verdicts.items()],
+        slices=sum(verdict.slices for verdict in verdicts.values()),
+    )
+
+
+def _seen_in(run: Verdict) -> str:
+    return "; ".join(check.seen for check in run.checks) if run.ok else run.why
+
+
 def counted(number: int, what: str) -> str:
     """Say how many: "1 run", "2 runs"."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
@@ -79,7 +91,7 @@ def judge_interrupt(evidence: Evidence, build_s: float) -> Verdict:
 def _verdict(evidence: Evidence, checks: Sequence[Check]) -> Verdict:
     common = [
         _every_answer_was_sent_once(evidence),
-        _model_saw_only_answered_calls(evidence),
+        model_saw_only_answered_calls(evidence.requests),
         _build_ran_once(evidence),
     ]
     return Verdict([*checks, *common], slices=len(evidence.of("slice")))
@@ -151,12 +163,12 @@ def _every_answer_was_sent_once(evidence: Evidence) -> Check:
     return Check("every stored answer was sent, once, in order", kept, f"{len(stored)} stored, {len(sent)} sent")
 
 
-def _model_saw_only_answered_calls(evidence: Evidence) -> Check:
-    refused = sum(request.refused for request in evidence.requests)
-    unanswered = sum(1 for request in evidence.requests for _ in unanswered_calls(request))
-    kept = bool(evidence.requests) and not refused and not unanswered
-    requests, calls = counted(len(evidence.requests), "request"), counted(unanswered, "unanswered call")
-    seen = f"{requests}, {refused} refused, {calls}"
+def model_saw_only_answered_calls(requests: Sequence[ModelRequest], refusals: int = 0) -> Check:
+    """None in any request; and the model's endpoint, which looks as well, refused as many as were to be refused."""
+    refused = sum(request.refused for request in requests)
+    unanswered = sum(1 for request in requests for _ in unanswered_calls(request))
+    seen = f"{counted(len(requests), 'request')}, {refused} refused, {counted(unanswered, 'unanswered call')}"
+    kept = bool(requests) and refused == refusals and not unanswered
     return Check("the model never saw an unanswered call", kept, seen)
 
 

@@ -8,9 +8,9 @@ from scripts.demonstration.families import Family, Member
 from scripts.demonstration.family_checks import (
     answers_were_sent_once,
     every_word_arrived_once_in_order,
-    model_saw_only_answered_calls,
     positions_are_dense,
 )
+from scripts.demonstration.verdicts import model_saw_only_answered_calls
 from tests.support.family_values import entry, event, member, root
 
 CHILD = member(
