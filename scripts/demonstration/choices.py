@@ -16,9 +16,8 @@ from scripts.commands.outputs import Output
 from scripts.commands.target import offline_target
 from scripts.demonstration.choices_verdicts import Asked, judge_choices
 from scripts.demonstration.configured import tool_server_at
-from scripts.demonstration.evidence import read_invocations
 from scripts.demonstration.kept import read_counted, read_kept
-from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
+from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation, slices_since
 from scripts.demonstration.scripting import calls, says, scripted
 from scripts.demonstration.talks import left_behind
 from scripts.demonstration.verdicts import Verdict
@@ -51,7 +50,7 @@ def run_choices(stack: OfflineStack, console: Console) -> Verdict:
             wait_until_handled(stack, target, PATIENCE_S)
     except ScenarioError as error:
         console.print(Text(f"error: {error}", style="red"))
-    slices = read_invocations(stack.invocation_log_path, {stack.outputs["SliceFunctionName"]: "slice"}, began_at)
+    slices = slices_since(stack, began_at)
     return judge_choices({name: _left(stack, talk) for name, talk in talks.items()}, len(slices))
 
 

@@ -18,7 +18,7 @@ from scripts.demonstration.scenarios import PATIENCE_S, Conversation, ScenarioEr
 from scripts.demonstration.scripting import calls, says, scripted
 from scripts.demonstration.timeline import Mark, draw
 from scripts.demonstration.verdicts import Verdict
-from scripts.offline_stack.interposers.detour import detour
+from scripts.offline_stack.interposers.detour import detour, wire_log_of
 from scripts.offline_stack.interposers.interventions import Exchange, Hold, Stage
 from scripts.offline_stack.interposers.watch import Kill, Watch
 from scripts.offline_stack.narrow_window import narrow_window
@@ -34,7 +34,6 @@ LONG_WORDS = 7_500
 NOTES_LIMIT = 12
 MEANWHILE = "Are you still there?"
 TOO_LONG = "And this is the longest of all:"
-WIRE_LOG = "wire.jsonl"
 
 
 def run_compaction(stack: OfflineStack, console: Console) -> Verdict:
@@ -46,9 +45,8 @@ def run_compaction(stack: OfflineStack, console: Console) -> Verdict:
         on_word=lambda word: console.print(_shortened(word)),
         now=stack.now,
     )
-    wire_log = stack.invocation_log_path.with_name(WIRE_LOG)
     kill = None
-    with narrow_window(stack, WINDOW_TOKENS), detour(stack, wire_log) as watch:
+    with narrow_window(stack, WINDOW_TOKENS), detour(stack, wire_log_of(stack)) as watch:
         try:
             kill = _play(conversation, watch)
         except ScenarioError as error:

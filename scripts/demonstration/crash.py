@@ -14,14 +14,13 @@ from scripts.demonstration.crash_verdicts import judge_calm, judge_killed
 from scripts.demonstration.scenarios import ScenarioError, collect_evidence, new_thread_id, shown_conversation
 from scripts.demonstration.timeline import Mark, draw
 from scripts.demonstration.verdicts import Verdict, verdict_of_runs
-from scripts.offline_stack.interposers.detour import detour
+from scripts.offline_stack.interposers.detour import detour, wire_log_of
 from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.stack import OfflineStack
 from scripts.offline_stack.supervisor import is_running
 
 TITLE = "a process is killed at eight points of a slice; each time another one finishes what it began"
 TEXT, MESSAGE_ID = "Please build for 1 second.", "build"
-WIRE_LOG = "wire.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Scene:
 
 def run_crash(stack: OfflineStack, console: Console) -> Verdict:
     """Play it undisturbed, then once for each kill point, and judge all. What did not come is judged, too."""
-    with detour(stack, stack.invocation_log_path.with_name(WIRE_LOG)) as watch:
+    with detour(stack, wire_log_of(stack)) as watch:
         scene = Scene(stack, watch, console)
         console.rule("undisturbed", align="left", style="dim")
         calm = _play(scene, None)
@@ -64,7 +63,7 @@ def _play(scene: Scene, point: KillPoint | None) -> Run:
         thread_id=conversation.thread_id,
         began_at=conversation.began_at,
         evidence=evidence,
-        sightings=read_sightings(scene.stack.invocation_log_path.with_name(WIRE_LOG), conversation.began_at),
+        sightings=read_sightings(wire_log_of(scene.stack), conversation.began_at),
         kill=kill,
         is_gone=kill is not None and not is_running(kill.process),
     )

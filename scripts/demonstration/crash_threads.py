@@ -16,13 +16,13 @@ from scripts.commands import enqueue
 from scripts.commands.target import Target, offline_target
 from scripts.demonstration.configured import tool_server_at
 from scripts.demonstration.crash_threads_verdicts import Outcome, judge_calm, judge_killed
-from scripts.demonstration.evidence import read_invocations, read_requests
+from scripts.demonstration.evidence import read_requests
 from scripts.demonstration.families import read_family
-from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
+from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation, slices_since
 from scripts.demonstration.scripting import calls, closes, late, says, scripted, spawns
 from scripts.demonstration.verdicts import Verdict, verdict_of_runs
 from scripts.offline_stack.configured import variables_of
-from scripts.offline_stack.interposers.detour import TOOL_SERVERS, detour
+from scripts.offline_stack.interposers.detour import TOOL_SERVERS, detour, wire_log_of
 from scripts.offline_stack.interposers.interventions import Exchange, Stage
 from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.stack import OfflineStack
@@ -30,7 +30,6 @@ from scripts.offline_stack.supervisor import is_running
 from scripts.storming.account import wait_until_handled
 
 TITLE = "a process is killed where threads begin and close, sleep and are answered; nothing is lost or doubled"
-WIRE_LOG = "wire.jsonl"
 PATIENCE_S = 60.0
 # The child is at its first turn for so long, and the clock ticks after so long: until its parent's turn is over.
 BESIDE_S = 1.5
@@ -123,7 +122,7 @@ def run_crash_threads(stack: OfflineStack, console: Console) -> Verdict:
     """Play every act undisturbed and then with each of its kills, and judge all. What did not come is judged, too."""
     verdicts: dict[str, Verdict] = {}
     with ExitStack() as opened:
-        watch = opened.enter_context(detour(stack, stack.invocation_log_path.with_name(WIRE_LOG)))
+        watch = opened.enter_context(detour(stack, wire_log_of(stack)))
         opened.enter_context(tool_server_at(stack, _origin_of_tools(stack)))
         scene = Scene(stack, offline_target(stack), watch, console)
         for act in ACTS:
@@ -153,7 +152,7 @@ def _play(scene: Scene, act: Act, point: Point | None) -> Outcome:
     wait_until_handled(stack, scene.target, PATIENCE_S)
     talk.collect()
     kill = scene.watch.lift(trap) if trap else None
-    slices = read_invocations(stack.invocation_log_path, {stack.outputs["SliceFunctionName"]: "slice"}, talk.began_at)
+    slices = slices_since(stack, talk.began_at)
     return Outcome(
         family=read_family(stack.database_dsn, talk.thread_id, talk.outputs),
         outputs=talk.outputs,

@@ -8,12 +8,12 @@ from rich.text import Text
 from scripts.commands.target import offline_target
 from scripts.demonstration.configured import slices_at_once
 from scripts.demonstration.events_verdicts import Watched, judge_events
-from scripts.demonstration.evidence import read_invocations, read_requests
+from scripts.demonstration.evidence import read_requests
 from scripts.demonstration.families import read_family
 from scripts.demonstration.flood import BUDGET, FLOOD_EVENTS, play_flood
 from scripts.demonstration.flood_verdicts import judge_flood
 from scripts.demonstration.kept import read_counted
-from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation
+from scripts.demonstration.scenarios import Conversation, ScenarioError, new_thread_id, shown_conversation, slices_since
 from scripts.demonstration.scripting import calls, reports, says, scripted
 from scripts.demonstration.verdicts import Verdict
 from scripts.offline_stack.configured import configured
@@ -63,7 +63,7 @@ def run_events(stack: OfflineStack, console: Console) -> Verdict:
         watched = {name: _left(stack, talk) for name, talk in talks.items()}
         requests = read_requests(stack.model_log_path, began_at)
         flood = play_flood(stack, target, console, FLOOD_EVENTS, BUDGET)
-    slices = read_invocations(stack.invocation_log_path, {stack.outputs["SliceFunctionName"]: "slice"}, began_at)
+    slices = slices_since(stack, began_at)
     return Verdict([*judge_events(watched, requests), *judge_flood(flood)], slices=len(slices))
 
 

@@ -24,7 +24,7 @@ from scripts.demonstration.scenarios import (
     wait_until_idle,
 )
 from scripts.demonstration.talks import dead_letters, left_behind
-from scripts.demonstration.time_lapse import TimeLapse
+from scripts.demonstration.time_lapse import TimeLapse, count_schedules
 from scripts.demonstration.verdicts import Verdict
 from scripts.offline_stack.stack import OfflineStack
 
@@ -95,7 +95,7 @@ def _play(lines: Sequence[Line], stack: OfflineStack, target: Target, console: C
         talks={name: left_behind(talk, stack) for name, talk in talks.items()},
         deliveries=read_deliveries(stack.delivery_log_path, stack.outputs["SliceFunctionName"], began_at),
         dead_letters=dead_letters(target) - dead_before,
-        timers_left=_timers(stack),
+        timers_left=count_schedules(stack),
     )
 
 
@@ -118,13 +118,9 @@ def _let_time_pass(lapse: TimeLapse, talks: Sequence[Conversation], stack: Offli
         for talk in talks:
             talk.collect()
         answered = all(any(output.type == "turn_done" for output in talk.outputs) for talk in talks)
-        if answered and not _timers(stack):
+        if answered and not count_schedules(stack):
             break
     wait_until_idle(stack)
-
-
-def _timers(stack: OfflineStack) -> int:
-    return len(stack.client("scheduler").list_schedules()["Schedules"])
 
 
 def _table(rows: Sequence[Mapping[str, object]]) -> Table:

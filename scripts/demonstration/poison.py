@@ -21,7 +21,7 @@ from scripts.demonstration.scenarios import Conversation, new_thread_id, shown_c
 from scripts.demonstration.talks import dead_letters, left_behind
 from scripts.demonstration.time_lapse import STEP_S, TimeLapse
 from scripts.demonstration.verdicts import Check, Verdict
-from scripts.offline_stack.interposers.detour import detour
+from scripts.offline_stack.interposers.detour import detour, wire_log_of
 from scripts.offline_stack.interposers.interventions import Exchange, Stage
 from scripts.offline_stack.interposers.watch import Watch
 from scripts.offline_stack.stack import OfflineStack
@@ -42,7 +42,6 @@ CASES: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
 }
 LONGEST_S = 3_600
-WIRE_LOG = "wire.jsonl"
 LOOK_S = 0.05
 
 
@@ -71,7 +70,7 @@ def run_poison(stack: OfflineStack, console: Console) -> Verdict:
 
 def _play(scene: Scene, lines: Mapping[str, Sequence[str]]) -> Case:
     stack, target = scene.stack, scene.target
-    wire_log = stack.invocation_log_path.with_name(WIRE_LOG)
+    wire_log = wire_log_of(stack)
     lapse, dead_before, began_at = TimeLapse.of(stack, target), dead_letters(target), stack.now()
     talks = {name: shown_conversation(stack, target, scene.console, new_thread_id("poison")) for name in lines}
     with detour(stack, wire_log) as watch, _killing(watch):

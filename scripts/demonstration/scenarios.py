@@ -15,6 +15,7 @@ from scripts.commands.target import Target
 from scripts.demonstration.evidence import (
     FUNCTION_OUTPUTS,
     Evidence,
+    Invocation,
     count_running,
     read_calls,
     read_entries,
@@ -146,6 +147,11 @@ def wait_until_idle(stack: OfflineStack) -> None:
     deadline = time.monotonic() + SETTLING_S
     while count_running(stack.invocation_log_path) and time.monotonic() < deadline:
         time.sleep(PAUSE_S)
+
+
+def slices_since(stack: OfflineStack, moment: float) -> list[Invocation]:
+    """The invocations of the slice function that began after this moment and have ended, in order."""
+    return read_invocations(stack.invocation_log_path, {stack.outputs[FUNCTION_OUTPUTS["slice"]]: "slice"}, moment)
 
 
 def collect_evidence(stack: OfflineStack, conversation: Conversation) -> Evidence:

@@ -21,6 +21,7 @@ from scripts.demonstration.scenarios import (
 from scripts.demonstration.scripting import calls, scripted
 from scripts.demonstration.sleep_verdicts import Nap, Sleep, judge_sleep
 from scripts.demonstration.talks import left_behind
+from scripts.demonstration.time_lapse import count_schedules
 from scripts.demonstration.verdicts import Verdict
 from scripts.offline_stack.stack import OfflineStack
 
@@ -47,7 +48,7 @@ def run_sleep(stack: OfflineStack, console: Console) -> Verdict:
     began_at = stack.now()
     target = offline_target(stack)
     short, long, interrupted = (shown_conversation(stack, target, console, new_thread_id("sleep")) for _ in range(3))
-    night = _Night(short, long, interrupted, [_schedules(stack)])
+    night = _Night(short, long, interrupted, [count_schedules(stack)])
     try:
         _play(night, stack)
     except ScenarioError as error:
@@ -67,28 +68,24 @@ def run_sleep(stack: OfflineStack, console: Console) -> Verdict:
 def _play(night: _Night, stack: OfflineStack) -> None:
     _have_sleep(night.short, SHORT_S)
     night.short.wait_for("turn_done")
-    night.schedules.append(_schedules(stack))
+    night.schedules.append(count_schedules(stack))
     _have_sleep(night.long, LONG_S)
     _have_sleep(night.interrupted, INTERRUPTED_S)
     wait_until_idle(stack)  # a tool_call is told before its timer is started
-    night.schedules.append(_schedules(stack))
+    night.schedules.append(count_schedules(stack))
     stack.move_clock(INTERRUPTED_AFTER_S)
     night.interrupted.say("Are you awake?")
     night.interrupted.wait_for("turn_done")
     wait_until_idle(stack)
-    night.schedules.append(_schedules(stack))
+    night.schedules.append(count_schedules(stack))
     stack.move_clock(LONG_S - INTERRUPTED_AFTER_S - REST_S)
     night.long.wait_for("turn_done")
-    night.schedules.append(_schedules(stack))
+    night.schedules.append(count_schedules(stack))
 
 
 def _have_sleep(conversation: Conversation, seconds: int) -> None:
     conversation.say(scripted("Rest a while.", calls("sleep", seconds=seconds)))
     conversation.wait_for("tool_call")
-
-
-def _schedules(stack: OfflineStack) -> int:
-    return len(stack.client("scheduler").list_schedules()["Schedules"])
 
 
 def _beyond_the_first(counts: Sequence[int]) -> list[int]:

@@ -56,6 +56,11 @@ class TimeLapse:
         return any(waiting(self.sqs, url) for url in self.queue_urls)
 
 
+def count_schedules(stack: OfflineStack) -> int:
+    """How many timers of anybody wait at the Scheduler."""
+    return len(stack.client("scheduler").list_schedules()["Schedules"])
+
+
 def waiting(sqs: "SQSClient", queue_url: str) -> int:
     """How many messages of a queue could be received now."""
     asked = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=["ApproximateNumberOfMessages"])

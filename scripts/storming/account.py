@@ -12,7 +12,8 @@ import psycopg
 from scripts.commands.outputs import Output, read_output
 from scripts.commands.target import Target
 from scripts.demonstration.crash_evidence import read_sightings
-from scripts.demonstration.evidence import StoredEntry, count_running, read_invocations
+from scripts.demonstration.evidence import StoredEntry, count_running
+from scripts.demonstration.scenarios import slices_since
 from scripts.offline_stack.interposers.watch import Kill
 from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.aftermath import WITHHELD, Losses, as_readers_see_them, count_losses, ids_with_several_bodies
@@ -94,7 +95,7 @@ def take_account(storm: Storm, stack: OfflineStack, target: Target, wire_log: Pa
     seen = as_readers_see_them(take_outputs(target.sqs, target.output_queue_url))
     histories = _histories(stack.database_dsn, plan)
     losses = [count_losses(plan.texts_of(each), histories[each], seen.get(each, ())) for each in plan.thread_ids]
-    slices = read_invocations(stack.invocation_log_path, {stack.outputs["SliceFunctionName"]: "slice"}, storm.began_at)
+    slices = slices_since(stack, storm.began_at)
     sendings = [
         sighting.outputs
         for sighting in read_sightings(wire_log, storm.began_at)

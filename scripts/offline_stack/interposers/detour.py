@@ -31,6 +31,11 @@ class Endpoints:
     services: HttpEndpoint
 
 
+def wire_log_of(stack: OfflineStack) -> Path:
+    """Where a scenario keeps its wire log: beside the other logs of the stack."""
+    return stack.invocation_log_path.with_name("wire.jsonl")
+
+
 @contextmanager
 def detour(stack: OfflineStack, wire_log: Path) -> Iterator[Watch]:
     """Have everything that the slice function exchanges with others pass by us for as long as the block runs.
