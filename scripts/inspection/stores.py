@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from runtime.adapters.aws.dynamodb import DynamoReceipts, thread_pk
-from runtime.adapters.aws.dynamodb_choices import DynamoViews
+from runtime.adapters.aws.dynamodb import DynamoReceipts
+from runtime.adapters.aws.dynamodb_choices import DynamoChoices, DynamoViews
 from runtime.adapters.clock import SystemClock
 from runtime.model.choices import View
 from runtime.model.messages import MessageKey
@@ -22,7 +21,7 @@ QUEUES = ("InputQueueUrl", "OutputQueueUrl", "TimerQueueUrl", *DEAD_LETTERS)
 
 @dataclass(frozen=True, slots=True)
 class OpenChoice:
-    """What a tool lets its user choose, and nobody has."""
+    """What a tool lets its user choose, and nobody has; without the address that takes the answer."""
 
     thread_id: str
     choice_id: str
@@ -72,28 +71,10 @@ def read_beside(deployment: Deployment, thread_id: str, consumed: Sequence[Consu
 
 def open_choices(deployment: Deployment, thread_id: str) -> tuple[OpenChoice, ...]:
     """Read the thread's choices that nobody has answered or taken back."""
-    pages = deployment.dynamodb.get_paginator("query").paginate(
-        TableName=deployment.state_table,
-        KeyConditionExpression="pk = :thread AND begins_with(sk, :choices)",
-        FilterExpression="completed = :no",
-        ExpressionAttributeValues={
-            ":thread": {"S": thread_pk(thread_id)},
-            ":choices": {"S": "choice#"},
-            ":no": {"BOOL": False},
-        },
-        ConsistentRead=True,
-    )
-    return tuple(_choice(thread_id, item) for page in pages for item in page["Items"])
-
-
-def _choice(thread_id: str, item: dict[str, Any]) -> OpenChoice:
-    return OpenChoice(
-        thread_id=thread_id,
-        choice_id=str(item["sk"]["S"]).removeprefix("choice#"),
-        call_id=item["call_id"]["S"],
-        prompt=item["prompt"]["S"],
-        choices=tuple(each["S"] for each in item["choices"]["L"]),
-        default=int(item["default"]["N"]),
+    kept = DynamoChoices(deployment.dynamodb, deployment.state_table).of_thread(thread_id)
+    return tuple(
+        OpenChoice(each.thread_id, each.choice_id, each.call_id, each.prompt, each.choices, each.default)
+        for each in kept
     )
 
 
