@@ -79,7 +79,8 @@ def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path |
         asked = next((output for output in reversed(of_root) if output.type in _HOW_TO_ANSWER), None)
         if asked is not None:
             how = _HOW_TO_ANSWER[asked.type].format(thread=asked.thread_id, choice=asked.text_of("choice_id"))
-            screen.console.print(Text(harmless(how), style="dim"), soft_wrap=True)
+            where_it_runs = " --offline" if log else ""
+            screen.console.print(Text(harmless(how) + where_it_runs, style="dim"), soft_wrap=True)
             return True
         time.sleep(PAUSE_S)
     where = f"; see {log}" if log else ""
