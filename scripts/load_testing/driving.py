@@ -25,7 +25,7 @@ TRIES = 6
 BACK_OFF_S = 0.2
 
 # What a reader found and when, or what ended it.
-Found: TypeAlias = "tuple[Sequence[Output], float] | BotoCoreError | ClientError"
+Found: TypeAlias = tuple[Sequence[Output], float] | Exception
 
 
 class LoadError(Exception):
@@ -117,7 +117,7 @@ def _take(found: "queue.SimpleQueue[Found]", ledger: Ledger, wait_s: float) -> b
         each = found.get(timeout=wait_s)
     except queue.Empty:
         return False
-    if isinstance(each, BotoCoreError | ClientError):
+    if isinstance(each, Exception):
         raise LoadError(f"the output queue cannot be read: {each}") from each
     outputs, at = each
     ledger.see(outputs, at)
@@ -146,5 +146,5 @@ def _read(thread_ids: Sequence[str], site: Site, found: "queue.SimpleQueue[Found
                 found.put((outputs, site.now()))
             else:
                 stopped.wait(site.pace.pause_s)
-    except (BotoCoreError, ClientError) as error:
+    except (BotoCoreError, ClientError, ValueError, KeyError) as error:  # the last two: what is no output
         found.put(error)

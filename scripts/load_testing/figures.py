@@ -4,13 +4,12 @@ import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import TypeAlias
 
 from scripts.load_testing.ledger import Fate, Ledger, Tally
 
 Interval: TypeAlias = tuple[float, float]
-# Of more threads at least so much more is expected; a step that gains less is where it stops scaling.
+# More threads that do not get so much more done are no gain.
 LEAST_GAIN = 1.1
 
 
@@ -153,10 +152,10 @@ def united(intervals: Iterable[Interval]) -> list[Interval]:
     return found
 
 
-def last_gain(steps: Sequence[Figures]) -> int | None:
-    """Return the number of threads beyond which the turns per second grow by less than a tenth; None if they go on."""
-    for step, after in pairwise(steps):
-        if after.turns_per_s < step.turns_per_s * LEAST_GAIN:
+def enough_threads(steps: Sequence[Figures]) -> int | None:
+    """Return the fewest threads that no larger step beats by a tenth of its turns per second, or None."""
+    for place, step in enumerate(steps[:-1]):
+        if all(larger.turns_per_s < step.turns_per_s * LEAST_GAIN for larger in steps[place + 1 :]):
             return step.threads
     return None
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scripts.commands.terminal import harmless
-from scripts.load_testing.figures import Figures, Spread, last_gain
+from scripts.load_testing.figures import Figures, Spread, enough_threads
 
 NOT_KNOWN = "-"
 
@@ -29,7 +29,7 @@ def show_ramp(runs: Sequence[Figures], console: Console) -> None:
         table.add_column(heading, justify="right")
     for run in runs:
         p50, p95 = (f"{run.turn_done.p50:.2f}", f"{run.turn_done.p95:.2f}") if run.turn_done else (NOT_KNOWN,) * 2
-        answered = f"{run.tally.answered} of {run.tally.messages}"
+        answered = f"{run.tally.answered}/{run.tally.messages}"
         reached = (str(run.at_once.in_progress), _known(run.at_once.in_slices), _known(run.at_once.slices))
         table.add_row(str(run.threads), answered, f"{run.turns_per_s:.1f}", p50, p95, *reached)
     console.print(table)
@@ -57,11 +57,11 @@ def verdict(run: Figures) -> Text:
 
 
 def where_it_stops(runs: Sequence[Figures]) -> str:
-    """Say up to how many threads more of them got more done."""
-    threads = last_gain(runs)
+    """Say up to how many threads more of them get more done."""
+    threads = enough_threads(runs)
     if threads is None:
-        return f"It gets more done with every step, up to {runs[-1].threads} threads."
-    return f"It stops scaling at {threads} threads: with more, the turns per second grow by less than a tenth."
+        return f"It still gets more done at {runs[-1].threads} threads, the most that were tried."
+    return f"It stops scaling at {threads} threads: no more of them get a tenth more done."
 
 
 def _faults(run: Figures) -> Mapping[str, int]:

@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scripts.commands.target import Target, TargetError, offline_target
 from scripts.demonstration.deliveries import Delivery, read_deliveries
 from scripts.demonstration.evidence import read_invocations
-from scripts.load_testing.figures import Interval, Observed
+from scripts.load_testing.figures import Interval, Observed, united
 from scripts.load_testing.plan import Plan
 from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.account import count_waiting, wait_until_handled
@@ -96,20 +96,27 @@ def _observe_offline(stack: OfflineStack, target: Target, plan: Plan, since: flo
     slices = read_invocations(stack.invocation_log_path, {function: "slice"}, since)
     return Observed(
         dead_letters=_dead_letters(target) - dead_before,
-        in_slices=_held(deliveries),
+        in_slices=held_groups(deliveries),
         slices=[(each.opened_at, each.closed_at) for each in slices],
         cold_starts=sum(each.cold for each in slices),
-        receives=_receives(deliveries),
+        receives=by_receives(deliveries),
         left=count_waiting(target.sqs, target.input_queue_url),
     )
 
 
-def _held(deliveries: Sequence[Delivery]) -> list[Interval]:
-    """While a group's messages are given out, the queue holds the group; several messages of a batch count once."""
-    return [(begin, end) for _, begin, end in {(each.group, each.delivered_at, each.settled_at) for each in deliveries}]
+def held_groups(deliveries: Iterable[Delivery]) -> list[Interval]:
+    """Return when each group was given out. A group is never counted twice at once.
+
+    The log says that a batch is settled a little after the queue has given out the group's next message.
+    """
+    by_group: dict[str, list[Interval]] = {}
+    for each in deliveries:
+        by_group.setdefault(each.group, []).append((each.delivered_at, each.settled_at))
+    return [interval for intervals in by_group.values() for interval in united(intervals)]
 
 
-def _receives(deliveries: Sequence[Delivery]) -> dict[int, int]:
+def by_receives(deliveries: Iterable[Delivery]) -> dict[int, int]:
+    """Return how many messages were given out how often."""
     most: dict[str, int] = {}
     for each in deliveries:
         most[each.message_id] = max(each.receives, most.get(each.message_id, 0))

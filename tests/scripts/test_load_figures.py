@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from scripts.demonstration.deliveries import Delivery
 from scripts.load_testing.figures import (
     AtOnce,
     Figures,
     Observed,
     Spread,
     Trouble,
+    enough_threads,
     figures_of,
-    last_gain,
     most_at_once,
     spread,
     to_json,
@@ -22,6 +23,7 @@ from scripts.load_testing.figures import (
 from scripts.load_testing.ledger import Ledger, Tally
 from scripts.load_testing.plan import Plan
 from scripts.load_testing.showing import verdict, where_it_stops
+from scripts.load_testing.sites import by_receives, held_groups
 from tests.scripts.test_load_test import BEGAN_AT, turn
 
 GOOD = Figures(
@@ -129,10 +131,25 @@ def step(threads: int, turns: int) -> Figures:
     return replace(GOOD, threads=threads, turns=turns, took_s=1.0)
 
 
-def test_scaling_stops_where_more_threads_get_hardly_more_done() -> None:
+def test_scaling_stops_at_the_fewest_threads_that_no_more_of_them_beat() -> None:
     rising = [step(1, 10), step(2, 19), step(4, 30)]
-    assert last_gain(rising) is None
-    assert last_gain([*rising, step(8, 32)]) == 4
-    assert last_gain([step(1, 10), step(2, 9), step(4, 40)]) == 1
+    assert enough_threads(rising) is None
+    assert enough_threads([*rising, step(8, 32)]) == 4
+    assert enough_threads([*rising, step(8, 32), step(16, 29)]) == 4
+    assert enough_threads([step(1, 10), step(2, 9), step(4, 40)]) is None
     assert "stops scaling at 4 threads" in where_it_stops([*rising, step(8, 32)])
-    assert "up to 4 threads" in where_it_stops(rising)
+    assert "still gets more done at 4 threads" in where_it_stops(rising)
+
+
+def given_out(message: str, group: str, begin: float, end: float, receives: int = 1) -> Delivery:
+    return Delivery(message, group, receives, begin, end, handled=True)
+
+
+def test_a_group_whose_next_message_is_given_out_before_the_log_says_so_is_in_one_slice_at_once() -> None:
+    deliveries = [given_out("m1", "one", 0, 2.01), given_out("m2", "one", 2, 3), given_out("m3", "other", 1, 3)]
+    assert most_at_once(held_groups(deliveries)) == 2
+
+
+def test_a_message_counts_once_by_the_most_often_it_was_given_out() -> None:
+    again = [given_out("m1", "one", 0, 1), given_out("m1", "one", 2, 3, receives=2), given_out("m2", "one", 4, 5)]
+    assert by_receives(again) == {1: 1, 2: 1}
