@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from types_boto3_sqs.client import SQSClient
 
 DEFAULT_STACK = "Infinity"
+QUEUES = {"InputQueueUrl", "OutputQueueUrl"}
 
 
 class TargetError(Exception):
@@ -65,12 +66,17 @@ def deployed_target(stack_name: str) -> Target:
     boto3.setup_default_session(region_name=os.environ.get("AWS_REGION"))
     try:
         found = boto3.client("cloudformation").describe_stacks(StackName=stack_name)["Stacks"][0]
-        return Target(
-            boto3.client("sqs"),
-            {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
-        )
+        outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+        require_queues(stack_name, outputs)
+        return Target(boto3.client("sqs"), outputs)
     except (NoRegionError, NoCredentialsError) as error:
         said = str(error).rstrip(".")
         raise TargetError(f"{said}: set AWS_REGION and AWS_PROFILE, or use --offline") from error
     except (BotoCoreError, ClientError) as error:
         raise TargetError(f"stack {stack_name!r} cannot be read: {error}") from error
+
+
+def require_queues(stack_name: str, outputs: Mapping[str, str]) -> None:
+    """Refuse a stack that has other outputs than ours. Raises: TargetError."""
+    if not outputs.keys() >= QUEUES:
+        raise TargetError(f"stack {stack_name!r} is no agent runtime: name the one that was deployed with --stack")

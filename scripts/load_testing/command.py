@@ -21,6 +21,9 @@ from scripts.load_testing.showing import show_ramp, show_run, show_whose_limit
 from scripts.load_testing.sites import MOST_FOREIGN, Site, deployed_site, offline_site, require_room
 from scripts.offline_stack.stack import OfflineStack
 
+# What is done about outputs of others that are in the way.
+CLEAR_OFFLINE = "scripts/offline down and up clears the queue"
+CLEAR_DEPLOYED = "read them first and stop that reader, or go on with --beside-others if they are few"
 DEFAULT_THREADS = 20
 MOST_STEPS = 10
 
@@ -103,12 +106,12 @@ def _chosen_site(arguments: argparse.Namespace, plans: Sequence[Plan]) -> Callab
     """Return what finds the deployment for each step. Raises: TargetError when it is none, or nobody said --yes."""
     if arguments.offline:
         stack = OfflineStack()
-        require_room(offline_site(stack).target, MOST_FOREIGN)
+        require_room(offline_site(stack).target, MOST_FOREIGN, CLEAR_OFFLINE)
         return lambda: offline_site(stack)
     target = deployed_target(arguments.stack)
     if not arguments.yes:
         raise TargetError(_warning(arguments.stack, plans))
-    require_room(target, MOST_FOREIGN if arguments.beside_others else 0)
+    require_room(target, MOST_FOREIGN if arguments.beside_others else 0, CLEAR_DEPLOYED)
     return lambda: deployed_site(target)
 
 
@@ -161,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--beside-others",
         action="store_true",
-        help="go on though outputs of others lie on the queue of a deployed stack; they are put back",
+        help=f"go on though up to {MOST_FOREIGN} outputs of others lie on a deployed stack's queue; they are put back",
     )
     add_target_options(parser)
     return parser

@@ -80,14 +80,11 @@ def deployed_site(target: Target) -> Site:
     )
 
 
-def require_room(target: Target, most_foreign: int) -> None:
+def require_room(target: Target, most_foreign: int, remedy: str) -> None:
     """Refuse an output queue on which too many outputs of others lie, or are being read. Raises: TargetError."""
     lying = count_waiting(target.sqs, target.output_queue_url)
     if lying > most_foreign:
-        raise TargetError(
-            f"{lying} outputs of others lie on the output queue, or somebody is reading them, and this test goes on"
-            f" beside {most_foreign} at most: read them first, stop that reader, or test a deployment of its own"
-        )
+        raise TargetError(f"{lying} outputs of others lie on the output queue, or somebody is reading them: {remedy}")
 
 
 def _observe_offline(stack: OfflineStack, target: Target, plan: Plan, since: float, dead_before: int) -> Observed:

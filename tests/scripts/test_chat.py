@@ -16,7 +16,7 @@ from rich.console import Console
 from scripts.commands.chat import converse, follow_turn
 from scripts.commands.outputs import OutputReader
 from scripts.commands.rendering import Screen
-from scripts.commands.target import Target, TargetError, deployed_target
+from scripts.commands.target import Target, TargetError, deployed_target, require_queues
 
 if TYPE_CHECKING:
     from types_boto3_sqs.client import SQSClient
@@ -121,3 +121,9 @@ def test_the_region_is_taken_from_where_the_cli_and_the_cdk_take_it(monkeypatch:
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     with pytest.raises(TargetError, match=r"credentials.*AWS_PROFILE.*--offline"):
         deployed_target("Infinity")
+
+
+def test_a_stack_of_somebody_else_is_not_talked_to() -> None:
+    with pytest.raises(TargetError, match="'Theirs' is no agent runtime"):
+        require_queues("Theirs", {"BucketName": "theirs"})
+    require_queues("Ours", {"InputQueueUrl": "in", "OutputQueueUrl": "out", "ReceiverUrl": "receiver"})
