@@ -127,14 +127,14 @@ Give --yes to begin."""
 
 
 def _show(arguments: argparse.Namespace, runs: Sequence[Figures], console: Console) -> None:
-    if arguments.json is not None:
-        arguments.json.write_text(to_json(runs))
     if arguments.ramp is None:
         show_run(runs[-1], console)
     else:
         show_ramp(runs, console)
     if arguments.offline:
         show_whose_limit(console)
+    if arguments.json is not None:
+        arguments.json.write_text(to_json(runs))
 
 
 def _parser() -> argparse.ArgumentParser:

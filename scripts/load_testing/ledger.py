@@ -106,12 +106,12 @@ class Ledger:
     @property
     def errors(self) -> Mapping[str, int]:
         """How often each code was reported as an error that is tried again: throttled and overloaded models, mostly."""
-        return Counter(error.text_of("code") for error in self._errors() if error.fields.get("retrying"))
+        return dict(Counter(error.text_of("code") for error in self._errors() if not _is_failure(error)))
 
     @property
     def failures(self) -> Mapping[str, int]:
         """How often each code was reported as an error that ended a message."""
-        return Counter(error.text_of("code") for error in self._errors() if not error.fields.get("retrying"))
+        return dict(Counter(error.text_of("code") for error in self._errors() if _is_failure(error)))
 
     def tally(self) -> Tally:
         fates = self.fates

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from scripts.commands.outputs import Output
 from scripts.demonstration.deliveries import Delivery
 from scripts.load_testing.figures import (
     AtOnce,
@@ -125,6 +126,16 @@ def test_a_run_with_a_fault_fails_and_says_which(spoiled: Figures, said: str) ->
     assert (GOOD.ok, verdict(GOOD).plain) == (True, "ok: every message was answered once and in order")
     assert json.loads(to_json([GOOD, spoiled]))["ok"] is False
     assert json.loads(to_json([GOOD]))["ok"] is True
+
+
+def test_errors_are_written_by_their_code() -> None:
+    ledger = Ledger(Plan(1, 1), BEGAN_AT)
+    (thread_id,) = ledger.plan.thread_ids
+    for retrying in (True, False):
+        fields = {"code": "model_unavailable", "retrying": retrying}
+        ledger.see([Output(f"e{retrying}", "error", thread_id, thread_id, None, {**fields}, 0.0)], BEGAN_AT + 1)
+    (run,) = json.loads(to_json([figures_of(ledger, Observed(dead_letters=0), BEGAN_AT + 2)]))["runs"]
+    assert (run["trouble"]["retried"], run["trouble"]["failed"]) == ({"model_unavailable": 1}, {"model_unavailable": 1})
 
 
 def step(threads: int, turns: int) -> Figures:
