@@ -13,7 +13,7 @@ from rich.text import Text
 
 from scripts.commands.choosing import OpenChoices
 from scripts.commands.messages import MessageError, UserMessage, send
-from scripts.commands.outputs import Output, OutputReader
+from scripts.commands.outputs import OutputReader
 from scripts.commands.rendering import Screen
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
 from scripts.commands.terminal import harmless
@@ -24,7 +24,6 @@ _HOW_TO_ANSWER = {
     "user_choice_required": "a tool waits for you: scripts/enqueue --thread {thread} --choice {choice} --select NUMBER",
     "oauth_required": "a tool waits until you have signed in there; what comes then: scripts/chat --thread {thread}",
 }
-_ERRORS_BESIDE_A_TURN = frozenset({"tool_refused", "choice_not_handed_over"})
 FUNCTIONS_LOG = DEFAULT_FOLDER / "log" / "functions.log"
 
 
@@ -72,7 +71,7 @@ def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path |
         for output in outputs:
             screen.show(output)
         of_root = [output for output in outputs if not output.is_of_child]
-        if any(_ends_turn_badly(output) for output in of_root):
+        if any(output.ends_turn_badly for output in of_root):
             return False
         if any(output.type == "turn_done" for output in of_root):
             return True
@@ -86,11 +85,6 @@ def follow_turn(reader: OutputReader, screen: Screen, wait_s: float, log: Path |
     where = f"; see {log}" if log else ""
     screen.console.print(Text(f"no turn was done within {wait_s:.0f} s{where}", style="red"), soft_wrap=True)
     return False
-
-
-def _ends_turn_badly(output: Output) -> bool:
-    is_final = output.type == "error" and not output.fields.get("retrying")
-    return is_final and output.text_of("code") not in _ERRORS_BESIDE_A_TURN
 
 
 def converse(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from types_boto3_sqs.client import SQSClient
     from types_boto3_sqs.type_defs import MessageTypeDef
 
+ERRORS_BESIDE_A_TURN = frozenset({"tool_refused", "choice_not_handed_over"})
 # A queue that nobody else reads may hold the outputs of weeks. A sweep that ended before what it wants would never
 # find it: the next one begins in front again.
 SWEEP_S = 10
@@ -42,6 +43,12 @@ class Output:
     @property
     def is_of_child(self) -> bool:
         return self.thread_id != self.root_thread_id
+
+    @property
+    def ends_turn_badly(self) -> bool:
+        """Whether it is an error after which nothing more comes of what the thread was told."""
+        is_final = self.type == "error" and not self.fields.get("retrying")
+        return is_final and self.text_of("code") not in ERRORS_BESIDE_A_TURN
 
     def text_of(self, name: str) -> str:
         value = self.fields.get(name, "")

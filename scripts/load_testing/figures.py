@@ -59,11 +59,12 @@ class Observed:
 class Trouble:
     """What was not as it should be, or not at once. `oldest_s`: the age of the oldest message without an answer.
 
-    `throttles`: sendings that SQS did not take at first. `retried` and `failed`: errors that were told, by code.
+    `throttles`: sendings that SQS did not take at first. Errors that were told, by code: `failed` ended a message,
+    `passing` did not: a model that is throttled and tried again, a tool server that is left out.
     """
 
     throttles: int
-    retried: Mapping[str, int]
+    passing: Mapping[str, int]
     failed: Mapping[str, int]
     receives: Mapping[int, int] | None
     dead_letters: int
@@ -111,7 +112,7 @@ def figures_of(ledger: Ledger, observed: Observed, ended_at: float) -> Figures:
         at_once=_at_once(fates, observed, ended_at),
         trouble=Trouble(
             throttles=ledger.throttles,
-            retried=ledger.errors,
+            passing=ledger.errors,
             failed=ledger.failures,
             receives=observed.receives,
             dead_letters=observed.dead_letters,

@@ -105,13 +105,13 @@ class Ledger:
 
     @property
     def errors(self) -> Mapping[str, int]:
-        """How often each code was reported as an error that is tried again: throttled and overloaded models, mostly."""
-        return dict(Counter(error.text_of("code") for error in self._errors() if not _is_failure(error)))
+        """How often each code was told of something that is tried again, or that stands beside a turn."""
+        return dict(Counter(error.text_of("code") for error in self._errors() if not error.ends_turn_badly))
 
     @property
     def failures(self) -> Mapping[str, int]:
         """How often each code was reported as an error that ended a message."""
-        return dict(Counter(error.text_of("code") for error in self._errors() if _is_failure(error)))
+        return dict(Counter(error.text_of("code") for error in self._errors() if error.ends_turn_badly))
 
     def tally(self) -> Tally:
         fates = self.fates
@@ -128,7 +128,7 @@ class Ledger:
 
     def _advance(self, thread_id: str) -> None:
         answered = sum(fate.answers > 0 for fate in self._fates_of(thread_id))
-        is_over = any(_is_failure(output) for output in self._outputs[thread_id])
+        is_over = any(output.ends_turn_badly for output in self._outputs[thread_id])
         self.progress[thread_id] = replace(self.progress[thread_id], answered=answered, is_over=is_over)
 
     def _fates_of(self, thread_id: str) -> list[Fate]:
@@ -170,7 +170,3 @@ def _fate_of(saying: Saying, sent_at: float, turns: Sequence[Turn]) -> Fate:
     if not answers:
         return Fate(saying, sent_at)
     return Fate(saying, sent_at, len(answers), answers[0].first_at, answers[0].done_at)
-
-
-def _is_failure(output: Output) -> bool:
-    return output.type == "error" and not output.fields.get("retrying")

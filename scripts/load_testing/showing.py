@@ -95,7 +95,7 @@ def _rows(run: Figures) -> Iterator[tuple[str, str]]:
     yield "slices that began with a cold start", _known(at_once.cold_starts)
     yield "messages by receive count", _counts(trouble.receives)
     yield "sendings that SQS throttled", f"{trouble.throttles:,}"
-    yield "errors that were tried again", _counts(trouble.retried)
+    yield "errors that passed", _counts(trouble.passing)
     yield "errors that ended a message", _counts(trouble.failed)
     yield "dead letters", f"{trouble.dead_letters:,}"
     yield "not handled in the end", _known(trouble.left)

@@ -13,7 +13,7 @@ from scripts.load_testing.plan import Plan
 from scripts.offline_stack.stack import OfflineStack
 from scripts.storming.account import count_waiting, wait_until_handled
 
-# What a reader may hold and pass by until it has found its own: see `commands.outputs`.
+# Each read has to pass these by before it finds its own, and that time is in the figures: see `commands.outputs`.
 MOST_FOREIGN = 100
 SETTLING_S = 30.0
 DEAD_LETTERS = "InputDeadLetterQueueUrl"

@@ -104,8 +104,8 @@ def output(
     return Output(name, kind, thread_id, thread_id, seq, {**(fields or {})}, sent_at=0.0)
 
 
-def error(*, retrying: bool) -> Output:
-    return output(f"error-{retrying}", "error", ONE, None, {"code": "model_unavailable", "retrying": retrying})
+def error(code: str = "model_unavailable", *, retrying: bool) -> Output:
+    return output(f"error-{retrying}", "error", ONE, None, {"code": code, "retrying": retrying})
 
 
 def ledger_of(*seen: Sequence[Output], plan: Plan = PLAN) -> Ledger:
@@ -189,6 +189,12 @@ def test_an_error_that_is_tried_again_is_counted_and_its_thread_goes_on() -> Non
     ledger = ledger_of([error(retrying=True)], *WHOLE)
     assert (ledger.tally().ok, ledger.errors, ledger.failures) == (True, {"model_unavailable": 1}, {})
     assert ledger.fates[0].first_at == BEGAN_AT + 20  # the error was seen before, and is no answer
+    assert not ledger.progress[ONE].is_over
+
+
+def test_an_error_beside_a_turn_is_counted_and_its_thread_goes_on() -> None:
+    ledger = ledger_of([error("tool_refused", retrying=False)], *WHOLE)
+    assert (ledger.tally().ok, ledger.errors, ledger.failures) == (True, {"tool_refused": 1}, {})
     assert not ledger.progress[ONE].is_over
 
 
