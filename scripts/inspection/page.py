@@ -70,7 +70,8 @@ def _tree(tree: TreeView, anchors: dict[str, str], now_ms: int) -> Html:
     for node in tree.nodes:
         depth = depths[node.thread_id] = depths.get(node.parent_id or "", -1) + 1
         rows.append(_node(node, depth, anchors, now_ms))
-    more = [tag("p", "There are more threads, all of them closed.", class_="note")] if tree.is_cut else []
+    which = "some of them open" if tree.hides_open else "all of them closed"
+    more = [tag("p", f"There are more threads, {which}.", class_="note")] if tree.is_cut else []
     return tag("div", tag("ul", *rows, class_="tree"), *more, class_="card")
 
 

@@ -67,7 +67,8 @@ class Sheet:
                 self._line((f"{below}task: {self._cut(node.task)}", _DIM))
         self._line(f"{words.counted(len(view.nodes), 'thread')}, {words.tokens(view.tokens)}")
         if view.is_cut:
-            self._line(("There are more, all of them closed: --limit shows them.", "yellow"))
+            which = "some of them open" if view.hides_open else "all of them closed"
+            self._line((f"There are more, {which}: --limit shows them.", "yellow"))
 
     def pending(self, view: PendingView) -> None:
         """Show what is waited for, the oldest first, and what lies on the queues."""

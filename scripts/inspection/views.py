@@ -105,11 +105,12 @@ class ThreadView:
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """The threads below one, parents before their children. `is_cut`: there are more, closed ones."""
+    """The threads below one, parents before their children. `is_cut`: there are more; `hides_open`: also open ones."""
 
     nodes: tuple[NodeView, ...]
     tokens: Usage
     is_cut: bool
+    hides_open: bool
 
 
 def thread_view(thread: StoredThread, beside: Beside) -> ThreadView:
@@ -143,13 +144,18 @@ def thread_view(thread: StoredThread, beside: Beside) -> ThreadView:
 
 
 def tree_view(threads: Sequence[StoredThread], limit: int) -> TreeView:
-    """Return the first `limit` of these threads as a tree, each parent directly before what is below it."""
+    """Return the first `limit` of these threads as a tree, each parent directly before what is below it.
+
+    The open ones come before the closed ones.
+    """
     nodes = [node_view(thread) for thread in threads[:limit]]
     below: dict[str | None, list[NodeView]] = {}
     for node in sorted(nodes, key=lambda each: (each.began_ms or 0, each.thread_id)):
         below.setdefault(node.parent_id, []).append(node)
     ordered = tuple(_with_those_below(nodes[0], below)) if nodes else ()
-    return TreeView(ordered, total(node.tokens for node in nodes), is_cut=len(threads) > limit)
+    hidden = threads[limit:]
+    hides_open = any(not thread.row.closed for thread in hidden)
+    return TreeView(ordered, total(node.tokens for node in nodes), is_cut=bool(hidden), hides_open=hides_open)
 
 
 def _with_those_below(node: NodeView, below: dict[str | None, list[NodeView]]) -> Iterable[NodeView]:

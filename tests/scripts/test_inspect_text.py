@@ -109,6 +109,9 @@ def test_a_tree_is_indented_by_depth_and_says_when_it_was_cut() -> None:
         "3 threads, 10 in · 5 out",
     ]
     cut = shown("tree", tree_view([root, below], limit=1)).splitlines()
+    assert cut[-1] == "There are more, some of them open: --limit shows them."
+    closed = replace(below, row=replace(below.row, closed=True))
+    cut = shown("tree", tree_view([root, closed], limit=1)).splitlines()
     assert cut[-1] == "There are more, all of them closed: --limit shows them."
 
 
