@@ -8,11 +8,13 @@ from scripts.inspection.lanes import lanes
 from scripts.inspection.markup import Html, joined, tag
 from scripts.inspection.moments import Moment, as_json
 from scripts.inspection.states import State
+from scripts.inspection.stores import OpenChoice
 from scripts.inspection.text import facts
 from scripts.inspection.views import CallView, CommitView, NodeView, ThreadView, TreeView
 
 STYLE = Path(__file__).with_name("page.css")
 FOLDED_FROM = 1_200  # characters of a text that are shown before somebody asks for the rest
+TITLE_CHARACTERS = 80
 OPEN_THREADS = 3  # timelines that are unfolded when the page opens
 # Should a text ever become more than a text, the browser still neither runs nor fetches anything.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -76,33 +78,41 @@ def _tree(tree: TreeView, anchors: dict[str, str], now_ms: int) -> Html:
 
 
 def _node(node: NodeView, depth: int, anchors: dict[str, str], now_ms: int) -> Html:
+    told = [node.kind, words.counted(node.completions, "completion"), words.tokens(node.tokens)]
     return tag(
         "li",
-        tag("a", node.thread_id, href=f"#{anchors[node.thread_id]}"),
+        tag("a", _title(node), href=f"#{anchors[node.thread_id]}"),
         " ",
         _state(node.state, now_ms),
-        *([tag("p", node.task, class_="task")] if node.task else []),
-        tag(
-            "p",
-            f"{node.kind} · {words.counted(node.completions, 'completion')} · {words.tokens(node.tokens)}",
-            class_="soft",
-        ),
+        tag("p", " · ".join([node.thread_id, *told] if node.task else told), class_="soft"),
         style=f"--depth:{depth}",
     )
+
+
+def _title(node: NodeView) -> str:
+    return _shortened(node.task) or node.thread_id
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= TITLE_CHARACTERS else f"{text[:TITLE_CHARACTERS]}…"
 
 
 def _state(state: State, now_ms: int) -> Html:
     return tag("span", words.state(state, now_ms), class_=f"state state-{state.kind}")
 
 
+def _asks_its_user(choice: OpenChoice) -> Html:
+    return joined(" ", tag("span", f"waits for its user: {_shortened(choice.prompt)}", class_="state state-asks_user"))
+
+
 def _thread(thread: ThreadView, anchor: str, now_ms: int, *, unfolded: bool) -> Html:
     node = thread.node
     earlier = f"{thread.earlier_entries:,} earlier entries are not shown."
     parts = joined(
-        tag("summary", f"{node.thread_id} ", _state(node.state, now_ms)),
+        tag("summary", f"{_title(node)} ", _state(node.state, now_ms), *map(_asks_its_user, thread.choices)),
         tag("dl", *(joined(tag("dt", name), tag("dd", value)) for name, value in facts(thread, now_ms, FOLDED_FROM))),
         *([tag("p", earlier, class_="note")] if thread.earlier_entries else []),
-        tag("ol", *map(_moment, thread.moments), class_="entries"),
+        tag("ol", *(_moment(each, now_ms) for each in thread.moments), class_="entries"),
         _section("Calls that tools or the runtime answer", [_call(call, now_ms) for call in thread.calls]),
         _section("Commits that took messages in", map(_commit, thread.commits)),
         _section("Open choices", [f"{each.prompt} {as_json(each.choices)}" for each in thread.choices]),
@@ -120,7 +130,7 @@ def _section(title: str, rows: Iterable[str]) -> Html:
     return joined(tag("h3", title), tag("ul", *made, class_="rows")) if made else Html()
 
 
-def _moment(moment: Moment) -> Html:
+def _moment(moment: Moment, now_ms: int) -> Html:
     version = [tag("span", f"commit {moment.version}")] if moment.version else []
     usage = [tag("span", words.tokens(moment.usage))] if moment.usage else []
     stop = [moment.stop] if moment.stop not in (None, "end_turn", "tool_use") else []
@@ -129,7 +139,7 @@ def _moment(moment: Moment) -> Html:
     head = tag(
         "div",
         tag("b", moment.who),
-        tag("span", words.moment(moment.at_ms)),
+        tag("span", words.moment_seen(moment.at_ms, now_ms)),
         tag("span", f"#{moment.position}"),
         tag("span", f"turn {moment.turn}"),
         *version,

@@ -13,6 +13,12 @@ def moment(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def moment_seen(at_ms: int, now_ms: int) -> str:
+    """A time in UTC, without its date if that is today's."""
+    day, _, time = moment(at_ms).partition(" ")
+    return time if moment(now_ms).startswith(day) else f"{day} {time}"
+
+
 def duration(length_ms: int) -> str:
     """Two units at most: nobody reads more of three days."""
     if length_ms < 10_000:
