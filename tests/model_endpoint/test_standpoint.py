@@ -6,7 +6,7 @@ from runtime import phrases
 from scripts.offline_stack.model_endpoint.document import JsonObject
 from tests.model_endpoint.support import Served, answered, assistant, body, text, tool, use, user
 
-TOOLS: JsonObject = {"toolConfig": {"tools": [tool("spawn_thread"), tool("close_thread"), tool("watch")]}}
+TOOLS: JsonObject = {"toolConfig": {"tools": [tool("spawn_thread"), tool("close_thread"), tool("watch", events="number")]}}
 TASK = [{"call": "close_thread", "input": {"thread_id": "<self>", "report": "heard <news>", "stack": "<stack>"}}]
 
 
@@ -31,6 +31,12 @@ def test_a_thread_follows_the_script_of_its_task_and_knows_itself_by_its_seeds(s
         "child",
         ["root", "child"],
     )
+
+
+def test_a_thread_does_what_its_task_asks_for_in_plain_words(served: Served) -> None:
+    inside = answered("call_1", phrases.you_are_inside("child", "Please watch 3 events."))
+    ((name, arguments),) = served.called(asked(user(text("Begin.")), spawning("root"), user(inside)))
+    assert (name, json.loads(arguments)) == ("watch", {"events": 3})
 
 
 def test_the_script_of_a_task_is_handed_on_as_it_is(served: Served) -> None:

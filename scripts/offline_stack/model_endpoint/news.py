@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Results and events in order, and the user's texts in order."""
+    """Results and events in order, and the user's texts in order; the task of a thread is one of them."""
 
     outcomes: tuple[Outcome, ...]
     texts: tuple[str, ...]
@@ -78,6 +78,8 @@ def news_for(request: ConverseRequest) -> News:
             case Text() | ToolUse() if message.role == "assistant":
                 if _is_own(block):
                     outcomes, texts = [], []
+            case ToolResult() if task := task_in(block):
+                texts.append(task)
             case ToolResult():
                 outcomes.append(_outcome(block, calls[block.tool_use_id]))
             case Text(text):

@@ -38,7 +38,7 @@ class Standpoint:
         if isinstance(value, list):
             return [self.filled(inner, news) for inner in value]
         if value == "<stack>":
-            return list(self.stack)
+            return list(self.stack) or value
         if not isinstance(value, str):
             return value
         own, opening, script = value.partition(OPENING)
