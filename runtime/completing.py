@@ -1,5 +1,6 @@
 """Asking the model, within the time a slice has."""
 
+import contextlib
 from dataclasses import replace
 
 from runtime import compaction, shrinking
@@ -19,7 +20,7 @@ _TRIES = 3
 _FIRST_PAUSE_S = 1.0
 # A try may use this share of the time that is left, so that one which is cut can be repeated shorter.
 _SHARE_OF_A_TRY = 0.6
-# What a summary is asked for may have of the window, as far as can be guessed, each time it was refused as too long.
+# What a request may have of the window, as far as can be guessed, each time it was refused as too long.
 _SHARES_OF_THE_WINDOW = (0.6, 0.4, 0.25, 0.15)
 # Time kept for the commit and its effects.
 _KEPT_S = 15.0
@@ -43,7 +44,7 @@ def complete(draft: Draft, offer: Offer, run: Run) -> Completion:
     try:
         if compaction.is_compaction(draft):
             return _with_less_and_less(request, run)
-        return _with_tries(request, run)
+        return _whole_or_in_part(request, draft, run)
     except RetryableError as failure:
         _say_that_it_is_retried(draft, failure, run)
         raise
@@ -62,6 +63,35 @@ def _with_less_and_less(request: ModelRequest, run: Run) -> Completion:
         except TooLong:
             request = shrinking.shrunk(request, int(run.settings.model_window_tokens * share))
     return _with_tries(request, run)
+
+
+def _whole_or_in_part(request: ModelRequest, draft: Draft, run: Run) -> Completion:
+    """Ask with everything; where that is too long and no summary can help any more, without what is large and old.
+
+    What came in together is too large then, though each of it alone may not be: it is better read in part than not.
+    """
+    try:
+        return _with_tries(request, run)
+    except TooLong:
+        to_be_parted = len(draft.consumed) > 1  # the first message alone may be answered as it is
+        now_ms = run.ports.clock.now_ms()
+        if to_be_parted or compaction.instead_of_answering(draft, now_ms, run.settings) is not None:
+            raise
+        completion = _in_part(request, run)
+        if completion is None:
+            raise
+        return completion
+
+
+def _in_part(request: ModelRequest, run: Run) -> Completion | None:
+    """Return the turn, or None where nothing large is left to leave out."""
+    for share in _SHARES_OF_THE_WINDOW:
+        smaller = shrinking.shrunk(request, int(run.settings.model_window_tokens * share))
+        if smaller != request:
+            request = smaller
+            with contextlib.suppress(TooLong):
+                return _with_tries(request, run)
+    return None
 
 
 def _with_tries(request: ModelRequest, run: Run) -> Completion:

@@ -199,6 +199,31 @@ def test_a_history_that_starts_larger_than_the_window_is_summarised_without_what
     assert "log" in results[-1]
 
 
+def test_what_came_in_together_and_fits_no_window_is_read_in_part_and_none_of_it_withheld() -> None:
+    narrow = Narrow()
+    narrow.window_chars = 60_000
+    world = World(narrow, model_window_tokens=20_000)
+    tell(world, "hello")
+    for number in range(4):
+        world.say(f"part {number} " * 2_500)
+    world.settle()
+    assert [type_ for type_, _ in world.outputs()] == ["text", "turn_done", "text", "turn_done", "compacted"]
+    assert all(entry.withheld is None for entry in world.entries)
+    shown = texts_of(world.model.seen[-1])
+    assert [("Cut:" in text, len(text) < 3_000) for text in shown if "part" in text] == [(True, True)] * 3 + [
+        (False, False)
+    ]
+
+
+def test_what_is_too_long_in_part_as_well_is_withheld() -> None:
+    narrow = Narrow()
+    narrow.window_chars = 1_000
+    world = World(narrow, model_window_tokens=20_000)
+    tell(world, "part " * 16_000)
+    assert [entry.withheld for entry in world.entries] == ["too_long"]
+    assert [output for output in world.outputs() if output[0] == "error"] == [("error", "too_long")]
+
+
 class Narrow:
     """Refuses what is larger than its window; builds when it is told to, and summarises in a word."""
 
