@@ -48,6 +48,7 @@ from runtime.wire.text import canonical_json
 _SLICE_S = 300.0
 _LONGEST_WAIT_S = 1.0
 _KNOWN_OUTPUTS = 1_000
+_MAX_RECEIVES = 20  # as a deployment has it, if nothing else is chosen
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,16 +85,6 @@ class Agent:
         while (output := self._next(timeout_s)) is not None:
             yield output
 
-    def _send(self, message_type: str, message_id: str, body: JsonObject) -> None:
-        group_id = body["group_id"]
-        name = deduplication_id(group_id, message_type, message_id)
-        self._system.inputs.send(Sending(group_id, name, canonical_json(body)))
-
-    def _next(self, timeout_s: float) -> JsonObject | None:
-        with self._arrived:
-            self._arrived.wait_for(lambda: self._outputs, timeout_s)
-            return self._outputs.popleft() if self._outputs else None
-
     def receive(self, output: JsonObject) -> None:
         """Take an output over from the system. One that is known is a repeat and is dropped."""
         with self._arrived:
@@ -104,6 +95,16 @@ class Agent:
                 self._known.popitem(last=False)
             self._outputs.append(output)
             self._arrived.notify_all()
+
+    def _send(self, message_type: str, message_id: str, body: JsonObject) -> None:
+        group_id = body["group_id"]
+        name = deduplication_id(group_id, message_type, message_id)
+        self._system.inputs.send(Sending(group_id, name, canonical_json(body)))
+
+    def _next(self, timeout_s: float) -> JsonObject | None:
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._outputs, timeout_s)
+            return self._outputs.popleft() if self._outputs else None
 
 
 class LocalSystem:
@@ -126,7 +127,7 @@ class LocalSystem:
         self.settings = given.model_copy(update={"tool_servers": (SERVER,)} if tools else {})
         self.dead_letters = FifoQueue(self.clock)
         self.inputs = FifoQueue(
-            self.clock, visibility_s=self.settings.visibility_s, redrive=Redrive(self.dead_letters, 20)
+            self.clock, visibility_s=self.settings.visibility_s, redrive=Redrive(self.dead_letters, _MAX_RECEIVES)
         )
         self._outputs = FifoQueue(self.clock)
         self.views = MemoryViews()

@@ -80,10 +80,8 @@ def _show(outcomes: Sequence[Outcome], console: Console) -> None:
 
 def _run(*command: str | Path) -> bool:
     sys.stdout.flush()
-    environment = {
-        **tool_environment(),
-        "COVERAGE_FILE": str(BUILD / "coverage"),
-    }  # not where another run writes its own
+    # Coverage goes not where another run writes its own.
+    environment = {**tool_environment(), "COVERAGE_FILE": str(BUILD / "coverage")}
     return subprocess.run([str(word) for word in command], env=environment, check=False).returncode == 0
 
 
