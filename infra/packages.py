@@ -88,7 +88,7 @@ def _install(wheels: Wheels, target: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
     command += ["--only-binary=:all:", "--no-compile", *wheels.platform]
     command += ["--target", str(target), "--requirement", str(wheels.requirements)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own interpreter and files
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own interpreter and files
     if done.returncode != 0:
         raise RuntimeError(f"pip could not install {wheels.requirements}:\n{done.stderr.strip()}")
     shutil.rmtree(target / "bin", ignore_errors=True)  # command line tools: they name this machine's interpreter

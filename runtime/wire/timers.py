@@ -32,7 +32,6 @@ def read_timer(body: str) -> TravellingTimer:
 
     Raises:
         InvalidMessage: the body is none; the reason names the field, never the value.
-
     """
     try:
         read = _Timer.model_validate_json(body)

@@ -106,7 +106,6 @@ def install(journal: Journal) -> None:
 
     Raises:
         RuntimeError: this ministack does not have the names that are changed, as we know them.
-
     """
     from ministack import app  # type: ignore[import-untyped]
     from ministack.core import iam_actions, iam_evaluator

@@ -56,7 +56,6 @@ class StackClock:
 
         Raises:
             ValueError: backward; deduplication, delays and receipts would mean nothing any more.
-
         """
         if seconds < 0:
             raise ValueError(f"The stack's clock cannot go back by {-seconds:g} s: take the stack down and up again.")

@@ -54,7 +54,6 @@ class Repairs:
 
         Raises:
             RuntimeError: this is not the ministack they were written for.
-
         """
         check_version()
         for name, parameters in PRIVATE_NAMES.items():

@@ -108,7 +108,7 @@ def client_settings(endpoint: str) -> ClientSettings:
         endpoint_url=endpoint,
         region_name=REGION,
         aws_access_key_id="test",
-        aws_secret_access_key="test",  # noqa: S106  any key acts as root there
+        aws_secret_access_key="test",  # noqa: S106 - any key acts as root there
     )
 
 
@@ -125,7 +125,6 @@ def tune(log_folder: Path) -> None:
 
     Raises:
         RuntimeError: this ministack does not have them as we know them.
-
     """
     from ministack.core import lambda_runtime  # type: ignore[import-untyped]
     from ministack.services import scheduler  # type: ignore[import-untyped]

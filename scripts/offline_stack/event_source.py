@@ -96,7 +96,6 @@ def _reported_failures(answer: str) -> set[str]:
 
     Raises:
         ValueError: Lambda would treat this answer as the failure of the whole batch.
-
     """
     try:
         decoded = json.loads(answer) if answer else None

@@ -43,7 +43,7 @@ def main() -> None:
         drop_to(arguments.user)
     if arguments.with_parent:
         die_with(arguments.with_parent)
-    os.execvp(arguments.command[0], arguments.command)  # noqa: S606  replacing itself is what it is for
+    os.execvp(arguments.command[0], arguments.command)  # noqa: S606 - replacing itself is what it is for
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ def narrow_window(stack: OfflineStack, window_tokens: int) -> Iterator[None]:
 
     Raises:
         StackError: the stack is not up, or the endpoint does not start.
-
     """
     supervisor = Supervisor()
     options = ("--port", "0", "--log", str(stack.model_log_path), "--window-tokens", str(window_tokens))

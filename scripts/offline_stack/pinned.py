@@ -12,7 +12,6 @@ def check_version() -> None:
 
     Raises:
         RuntimeError: another version is installed.
-
     """
     installed = version("ministack")
     if installed != MINISTACK_VERSION:
@@ -24,7 +23,6 @@ def check_function(owner: object, name: str, parameters: Sequence[str]) -> None:
 
     Raises:
         RuntimeError: naming the function.
-
     """
     function = getattr(owner, name, None)
     if function is None or list(inspect.signature(function).parameters) != list(parameters):

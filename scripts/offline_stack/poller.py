@@ -191,7 +191,6 @@ def find_event_source(functions: "LambdaClient", sqs: "SQSClient", function: str
 
     Raises:
         StackError: the function has none, or several.
-
     """
     mappings = functions.list_event_source_mappings(FunctionName=function)["EventSourceMappings"]
     if len(mappings) != 1:

@@ -92,7 +92,7 @@ def choose_home(preferred: Path) -> Path:
 def public_temporary_folder() -> Path:
     """Choose a folder for temporary things that every user of the machine may pass through."""
     named = Path(tempfile.gettempdir())
-    return named if _open_to_everybody(named) else Path("/tmp")  # noqa: S108  the one folder that is open everywhere
+    return named if _open_to_everybody(named) else Path("/tmp")  # noqa: S108 - the one folder that is open everywhere
 
 
 def initialise(folders: PostgresFolders) -> None:

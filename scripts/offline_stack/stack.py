@@ -87,7 +87,6 @@ class OfflineStack:
 
         Raises:
             StackError: something failed; what this call had started is stopped again, the logs stay.
-
         """
         with self.alone():
             state = StackState.load(self.folder)
@@ -153,7 +152,6 @@ class OfflineStack:
         Raises:
             StackError: the stack is not up.
             ValueError: backward.
-
         """
         self._running_state()
         self._clock.move(seconds)

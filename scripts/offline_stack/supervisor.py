@@ -141,7 +141,6 @@ def wait_until_ready(
 
     Raises:
         StackError: it died, or gave no answer in time; the message ends with the tail of its log.
-
     """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:

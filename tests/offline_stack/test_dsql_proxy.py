@@ -162,7 +162,7 @@ def _within_patience(action: Callable[[], Outcome]) -> Outcome:
     def run() -> None:
         try:
             outcome.set_result(action())
-        except BaseException as error:  # noqa: BLE001  whatever it is, it is raised where the outcome is asked for
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the outcome is asked for
             outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

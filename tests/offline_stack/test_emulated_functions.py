@@ -69,7 +69,7 @@ def recorded(logs: Path) -> list[dict[str, Any]]:
 
 
 def test_nothing_listens_for_other_machines(running: Piece) -> None:
-    with urllib.request.urlopen(f"{emulator.endpoint_of(running)}/_ministack/ready"):  # noqa: S310  our own
+    with urllib.request.urlopen(f"{emulator.endpoint_of(running)}/_ministack/ready"):  # noqa: S310 - our own
         listening = [
             connection.laddr
             for connection in psutil.Process(running.identity.pid).net_connections()
@@ -100,7 +100,7 @@ def test_a_call_of_a_function_url_is_recorded_as_such(functions: "LambdaClient",
     )
     url_id = url.split("//")[1].split(".")[0]
 
-    with urllib.request.urlopen(f"{functions.meta.endpoint_url}/_aws/lambda-url/{url_id}/any"):  # noqa: S310  our own
+    with urllib.request.urlopen(f"{functions.meta.endpoint_url}/_aws/lambda-url/{url_id}/any"):  # noqa: S310 - our own
         assert recorded(logs)[-1]["source"] == "url"
 
 

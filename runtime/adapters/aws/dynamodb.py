@@ -201,7 +201,6 @@ def _repeat_for_the_rest(call: Callable[[Item], Item], request: Mapping[str, Any
     Raises:
         Unavailable: something is still left after a few tries.
         RetryableError: the call itself failed.
-
     """
     rest = dict(request)
     for attempt in range(_TRIES):

@@ -58,7 +58,6 @@ class SecretsKeyring:
 
         Raises:
             RetryableError: they cannot be read, or could not be a moment ago.
-
         """
         with self._lock:
             known, now_ms = self._known, self._clock.now_ms()
@@ -106,7 +105,6 @@ def secret_text(client: "SecretsManagerClient", secret_arn: str) -> str:
 
     Raises:
         RetryableError: it cannot be had, or is not text.
-
     """
     with translated():
         answer = client.get_secret_value(SecretId=secret_arn)

@@ -134,7 +134,6 @@ def send_batch(client: "SQSClient", url: str, entries: Sequence[Outgoing]) -> "d
 
     Raises:
         RetryableError: the whole request failed, or nobody knows.
-
     """
     with translated():
         answer = client.send_message_batch(

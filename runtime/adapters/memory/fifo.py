@@ -81,7 +81,6 @@ class FifoQueue:
 
         Raises:
             Misconfigured: SQS would refuse it.
-
         """
         check(sending)
         now_ms = self._clock.now_ms()

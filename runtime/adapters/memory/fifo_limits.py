@@ -39,7 +39,6 @@ def check(sending: Sending) -> None:
 
     Raises:
         Misconfigured: the message breaks a rule; which one is said without repeating the message.
-
     """
     if not _ID.fullmatch(sending.group_id):
         raise Misconfigured("a group id has 1 to 128 ASCII letters, digits and punctuation characters")

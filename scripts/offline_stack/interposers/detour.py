@@ -45,7 +45,6 @@ def detour(stack: OfflineStack, wire_log: Path) -> Iterator[Watch]:
 
     Raises:
         StackError: the stack is not up.
-
     """
     emulator = stack.status()[EMULATOR]
     if emulator is None:

@@ -42,7 +42,6 @@ def kill(process: ProcessIdentity) -> None:
 
     Raises:
         StackError: it outlived SIGKILL by seconds, so whatever was to be shown with it is not shown.
-
     """
     if is_running(process):
         os.kill(process.pid, signal.SIGKILL)

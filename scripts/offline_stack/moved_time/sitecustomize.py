@@ -24,7 +24,7 @@ def live_in_stack_time(path: str) -> None:
 
     del sys.modules["pytest"]
     machine_time_ns = time_machine.escape_hatch.time.time_ns
-    with open(path, "rb") as file:  # noqa: PTH123  pathlib is not needed by every function
+    with open(path, "rb") as file:  # noqa: PTH123 - pathlib is not needed by every function
         shift = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     moved_ns = struct.Struct("=q").unpack_from
 
