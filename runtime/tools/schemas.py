@@ -145,7 +145,7 @@ def _additional_properties(validator: Any, value: Any, instance: Any, schema: Ma
 _KEYWORDS: Mapping[str, Keyword] = Draft202012Validator.VALIDATORS
 # Patterns may never end, and so may what depends on them; to compare all items of a list takes the square of its time.
 _PASSED_OVER = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "uniqueItems")
-_Checker: Any = extend(  # type: ignore[no-untyped-call]
+_Checker: Any = extend(  # type: ignore[no-untyped-call]  # the library gives it no types
     Draft202012Validator,
     {
         **{name: _counted(keyword) for name, keyword in _KEYWORDS.items()},

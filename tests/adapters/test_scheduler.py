@@ -121,11 +121,15 @@ def test_a_schedule_that_exists_is_the_one_that_was_wished_for(asked: Asked) -> 
 
     asked.start(3_600)
 
+    assert len(asked.schedules.paths) == 1
+
 
 def test_a_schedule_that_is_not_there_is_stopped(asked: Asked) -> None:
     asked.schedules.answer_next(error(404, "ResourceNotFoundException"))
 
     asked.timers.stop("timer-1")
+
+    assert len(asked.schedules.paths) == 1
 
 
 def test_a_group_that_does_not_exist_is_for_a_person_to_look_at(asked: Asked) -> None:

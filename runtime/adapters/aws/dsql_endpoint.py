@@ -54,7 +54,7 @@ class TokenSigner(Protocol):
 
     def generate_db_connect_auth_token(self, Hostname: str) -> str: ...  # noqa: N803 - boto3's names
 
-    def generate_db_connect_admin_auth_token(self, Hostname: str) -> str: ...  # noqa: N803
+    def generate_db_connect_admin_auth_token(self, Hostname: str) -> str: ...  # noqa: N803 - as above
 
 
 def token_source(signer: TokenSigner, endpoint: Endpoint) -> Callable[[], str]:
