@@ -16,13 +16,13 @@ def main(words: Sequence[str]) -> int:
     try:
         message = message_of(arguments)
         target = choose_target(arguments)
-        sent = send(target.sqs, target.input_queue_url, message)
+        sqs_message_id = send(target.sqs, target.input_queue_url, message)
     except (MessageError, TargetError, BotoCoreError, ClientError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"thread            {message.thread_id}")
-    print(f"message id        {message.message_id or sent.sqs_message_id}")
-    print(f"SQS message id    {sent.sqs_message_id}")
+    print(f"message id        {message.message_id or sqs_message_id}")
+    print(f"SQS message id    {sqs_message_id}")
     print(f"deduplication id  {message.deduplication_id}")
     return 0
 

@@ -100,23 +100,18 @@ class ChoiceAnswer:
 UserMessage = TextMessage | ChoiceAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What SQS said. `sequence_number` grows within a thread."""
+def send(sqs: "SQSClient", input_queue_url: str, message: UserMessage) -> str:
+    """Put the message on the input queue, and return the id that SQS gives it.
 
-    sqs_message_id: str
-    sequence_number: str
-
-
-def send(sqs: "SQSClient", input_queue_url: str, message: UserMessage) -> Sent:
-    """Put the message on the input queue. Raises: MessageError; botocore's errors as they are."""
+    Raises: MessageError; botocore's errors as they are.
+    """
     answer = sqs.send_message(
         QueueUrl=input_queue_url,
         MessageBody=message.body,
         MessageGroupId=message.thread_id,
         MessageDeduplicationId=message.deduplication_id,
     )
-    return Sent(answer["MessageId"], answer.get("SequenceNumber", ""))
+    return answer["MessageId"]
 
 
 def parse_metadata(text: str) -> JsonObject:

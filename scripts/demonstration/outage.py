@@ -82,8 +82,8 @@ def _play(lines: Sequence[Line], stack: OfflineStack, target: Target, console: C
     said = []
     for line in lines:
         lapse.until(gone_at + line.at_s)
-        sent = talks[line.name].say(_scripted(line, gone_at, back_at))
-        said.append(Said(line.name, line.words, sent.sqs_message_id, stack.now()))
+        message_id = talks[line.name].say(_scripted(line, gone_at, back_at))
+        said.append(Said(line.name, line.words, message_id, stack.now()))
         if line.name == BUILDING:
             _wait_for_the_build(talks[BUILDING], console)
             stack.move_clock(max(0, gone_at - stack.now()))  # at once: in steps, the build would be waited for

@@ -77,8 +77,7 @@ def _play(scene: Scene, lines: Mapping[str, Sequence[str]]) -> Case:
         words = _say_at_once(target, talks, lines)
         _let_time_pass(stack, lapse, talks, words)
         poisoned = talks["poisoned"]
-        sent = poisoned.say(LAST_WORDS)
-        words = [*words, Word("poisoned", LAST_WORDS, sent.sqs_message_id)]
+        words = [*words, Word("poisoned", LAST_WORDS, poisoned.say(LAST_WORDS))]
         _let_time_pass(stack, lapse, talks, words)
         wait_until_idle(stack)
     return Case(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.text import Text
 
-from scripts.commands.messages import JsonObject, Sent, TextMessage, UserMessage, send
+from scripts.commands.messages import JsonObject, TextMessage, UserMessage, send
 from scripts.commands.outputs import Output, OutputReader
 from scripts.commands.rendering import render, render_user
 from scripts.commands.target import Target
@@ -58,14 +58,14 @@ class Conversation:
         self.began_at = self.now()
         self._reader = OutputReader(self.target.sqs, self.target.output_queue_url, self.thread_id)
 
-    def say(self, text: str, message_id: str | None = None, metadata: JsonObject | None = None) -> Sent:
-        """Say it; what is shown of it is without the script for the model."""
+    def say(self, text: str, message_id: str | None = None, metadata: JsonObject | None = None) -> str:
+        """Say it, and return the id of its message in SQS; what is shown of it is without the script for the model."""
         words = without_scripts(text)
         self.said.append((self.now(), words))
         self.on_word(render_user(words))
         return self.send(TextMessage(self.thread_id, text, message_id, metadata))
 
-    def send(self, message: UserMessage) -> Sent:
+    def send(self, message: UserMessage) -> str:
         return send(self.target.sqs, self.target.input_queue_url, message)
 
     def wait_for(self, output_type: str, times: int = 1) -> None:
