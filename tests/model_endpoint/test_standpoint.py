@@ -6,7 +6,9 @@ from runtime import phrases
 from scripts.offline_stack.model_endpoint.document import JsonObject
 from tests.model_endpoint.support import Served, answered, assistant, body, text, tool, use, user
 
-TOOLS: JsonObject = {"toolConfig": {"tools": [tool("spawn_thread"), tool("close_thread"), tool("watch", events="number")]}}
+TOOLS: JsonObject = {
+    "toolConfig": {"tools": [tool("spawn_thread"), tool("close_thread"), tool("watch", events="number")]}
+}
 TASK = [{"call": "close_thread", "input": {"thread_id": "<self>", "report": "heard <news>", "stack": "<stack>"}}]
 
 

@@ -101,13 +101,15 @@ def test_a_conversation_whose_outputs_cannot_be_read_ends_with_the_reason(sqs: "
 
 
 @pytest.fixture
-def nothing_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("REGION", "DEFAULT_REGION", "PROFILE", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
         monkeypatch.delenv(f"AWS_{name}", raising=False)
     for name in ("CONFIG_FILE", "SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(f"AWS_{name}", os.devnull)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    before = boto3.DEFAULT_SESSION
+    yield
+    boto3.DEFAULT_SESSION = before  # in place of the one that was made in the test
 
 
 @pytest.mark.usefixtures("nothing_configured")
