@@ -48,6 +48,11 @@ class Moment:
     stop: str | None = None
     usage: Usage | None = None
 
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and how the completion ended where that was none of the usual ends."""
+        return self.notes if self.stop in (None, "end_turn", "tool_use") else (*self.notes, self.stop)
+
 
 def moment_of(entry: Entry, versions: Mapping[str, int]) -> Moment:
     """Return the entry as it is shown; `versions` of commits by the id of the message that they took in."""

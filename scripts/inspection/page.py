@@ -133,9 +133,8 @@ def _section(title: str, rows: Iterable[str]) -> Html:
 def _moment(moment: Moment, now_ms: int) -> Html:
     version = [tag("span", f"commit {moment.version}")] if moment.version else []
     usage = [tag("span", words.tokens(moment.usage))] if moment.usage else []
-    stop = [moment.stop] if moment.stop not in (None, "end_turn", "tool_use") else []
     mood = "note" if moment.troubled else "remark"
-    notes = [tag("span", note, class_=mood) for note in (*moment.notes, *stop) if note]
+    notes = [tag("span", note, class_=mood) for note in moment.all_notes]
     head = tag(
         "div",
         tag("b", moment.who),

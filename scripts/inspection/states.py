@@ -44,7 +44,7 @@ def _of_tail(row: ThreadRow, tail: Entry, calls: tuple[Call, ...]) -> State:
         return State("waits_for_tool", tail.body.name, tail.created_ms, call.due_ms if call else None)
     if not tail.asks:
         return State("idle", since_ms=tail.created_ms)
-    compacting = row.compaction is not None and row.compaction.failed_at is None
+    compacting = row.compaction is not None and not row.compaction.failed
     return State("waits_for_summary" if compacting else "asks_model", since_ms=tail.created_ms)
 
 

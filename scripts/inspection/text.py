@@ -91,8 +91,7 @@ class Sheet:
     def _moment(self, moment: Moment) -> None:
         version = f"v{moment.version}" if moment.version else ""
         usage = words.tokens(moment.usage) if moment.usage else ""
-        stop = moment.stop if moment.stop not in (None, "end_turn", "tool_use") else ""
-        notes = " · ".join(note for note in (*moment.notes, stop or "", usage) if note)
+        notes = " · ".join(note for note in (*moment.all_notes, usage) if note)
         self._line(
             (f"{words.moment(moment.at_ms)}  #{moment.position:<4} t{moment.turn:<4} {version:<5}", _DIM),
             (f"{moment.who:<8}", STYLES[moment.who]),
@@ -154,7 +153,7 @@ def _memory(view: ThreadView, now_ms: int, characters: int) -> Iterator[tuple[st
         text = words.cut(" ".join(view.summary.text.split()), characters)
         yield "summary", f"stands for everything up to {view.summary.ref.up_to}: {text}"
     if view.compaction is not None:
-        what = "at work" if view.compaction.failed_at is None else "failed"
+        what = "at work" if not view.compaction.failed else "failed"
         since = words.duration(now_ms - view.compaction.since_ms)
         yield "compacts", f"{view.compaction.thread_id} {what} (for {since}), up to entry {view.compaction.up_to}"
     if view.gave_up is not None:
