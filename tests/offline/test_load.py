@@ -1,10 +1,14 @@
 """A small load on a real deployment, judged by counts: the figures themselves are for `scripts/load_test` to show."""
 
 import json
+import os
+import subprocess
+import sys
 import uuid
 
 from rich.console import Console
 
+from scripts.bootstrap import ROOT
 from scripts.commands.messages import TextMessage, send
 from scripts.commands.outputs import OutputReader
 from scripts.commands.target import Target
@@ -13,6 +17,7 @@ from scripts.load_testing.figures import Figures, to_json
 from scripts.load_testing.plan import Plan
 from scripts.load_testing.sites import offline_site
 from scripts.offline_stack.stack import OfflineStack
+from scripts.storming.account import count_waiting
 from tests.offline.conversations import wait_for_answers
 
 PATIENCE_S = 60.0
@@ -60,3 +65,14 @@ def test_what_others_are_told_is_left_on_the_output_queue(stack: OfflineStack, t
     assert run.ok, run
     reader = OutputReader(target.sqs, target.output_queue_url, theirs)
     assert [output.type for _ in range(2) for output in reader.read()] == ["text", "turn_done"]
+
+
+def test_a_deployed_stack_is_sent_nothing_before_its_costs_are_agreed_to(stack: OfflineStack, target: Target) -> None:
+    command = [sys.executable, "scripts/load_test", "--threads", "3", "--messages", "2"]
+    environment = {"PATH": os.environ["PATH"], **stack.environment}
+
+    asked = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+
+    assert asked.returncode == 1
+    assert "6 messages to 3 new conversations" in asked.stdout
+    assert count_waiting(target.sqs, target.input_queue_url) == 0
