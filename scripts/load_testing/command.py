@@ -50,9 +50,8 @@ def _load(arguments: argparse.Namespace, plans: Sequence[Plan], console: Console
         with stoppable():
             find_site = _chosen_site(arguments, plans)
             for plan in plans:
-                if run_plan(plan, find_site(), arguments.patience, console, runs).ok:
-                    continue
-                break
+                if not run_plan(plan, find_site(), arguments.patience, console, runs).ok:
+                    break
     except (TargetError, LoadError, BotoCoreError, ClientError) as error:
         console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
         return 1
@@ -85,6 +84,8 @@ def run_plan(plan: Plan, site: Site, patience_s: float, console: Console, runs: 
 
 def plans_of(arguments: argparse.Namespace) -> list[Plan]:
     """Return one plan, or one for each step of a ramp. Raises: PlanError."""
+    if arguments.patience <= 0:
+        raise PlanError("the patience is how many seconds are waited for a next answer: more than 0")
     if arguments.ramp is None:
         steps = [DEFAULT_THREADS if arguments.threads is None else arguments.threads]
     else:

@@ -74,12 +74,16 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`took_s` goes from the first message to the end of the last turn; latencies from a message's sending."""
+    """`took_s` goes from the first message to the end of the last turn, `sending_s` to the last message.
+
+    Latencies count from the sending of a message.
+    """
 
     run_id: str
     threads: int
     tally: Tally
     took_s: float
+    sending_s: float
     turns: int
     first_output: Spread | None
     turn_done: Spread | None
@@ -106,6 +110,7 @@ def figures_of(ledger: Ledger, observed: Observed, ended_at: float) -> Figures:
         threads=ledger.plan.threads,
         tally=ledger.tally(),
         took_s=max(0.0, last_at - began_at),
+        sending_s=max((fate.sent_at for fate in fates), default=began_at) - began_at,
         turns=len(turns),
         first_output=spread([fate.first_at - fate.sent_at for fate in fates if fate.first_at is not None]),
         turn_done=spread([fate.done_at - fate.sent_at for fate in fates if fate.done_at is not None]),

@@ -81,7 +81,7 @@ def _faults(run: Figures) -> Mapping[str, int]:
 def _rows(run: Figures) -> Iterator[tuple[str, str]]:
     tally, at_once, trouble = run.tally, run.at_once, run.trouble
     yield "threads", f"{run.threads:,}"
-    yield "messages sent", f"{tally.sent:,} of {tally.messages:,}"
+    yield "messages sent", f"{tally.sent:,} of {tally.messages:,} in {run.sending_s:.1f} s"
     yield "answered", f"{tally.answered:,}"
     yield "unanswered", f"{tally.unanswered:,}"
     yield "answered twice", f"{tally.doubled:,}"

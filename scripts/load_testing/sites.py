@@ -57,7 +57,6 @@ def offline_site(stack: OfflineStack) -> Site:
     """A stack on this machine. Raises: TargetError when it is not up."""
     target = offline_target(stack)
     dead_before = _dead_letters(target)
-
     return Site(
         target=target,
         pace=OFFLINE_PACE,
@@ -70,13 +69,12 @@ def offline_site(stack: OfflineStack) -> Site:
 def deployed_site(target: Target) -> Site:
     """A stack in an account: what its queues tell. Others may use it, so nobody can wait until it is idle."""
     dead_before = _dead_letters(target)
-
     return Site(
         target=target,
         pace=DEPLOYED_PACE,
         now=time.time,
         settle=lambda: None,
-        observe=lambda _plan, _since: Observed(dead_letters=_dead_letters(target) - dead_before),
+        observe=lambda _plan, _since: Observed(dead_letters=_dead_since(dead_before, target)),
     )
 
 
@@ -92,7 +90,7 @@ def _observe_offline(stack: OfflineStack, target: Target, plan: Plan, since: flo
     deliveries = [each for each in read_deliveries(stack.delivery_log_path, function, since) if each.group in threads]
     slices = read_invocations(stack.invocation_log_path, {function: "slice"}, since)
     return Observed(
-        dead_letters=_dead_letters(target) - dead_before,
+        dead_letters=_dead_since(dead_before, target),
         in_slices=held_groups(deliveries),
         slices=[(each.opened_at, each.closed_at) for each in slices],
         cold_starts=sum(each.cold for each in slices),
@@ -118,6 +116,10 @@ def by_receives(deliveries: Iterable[Delivery]) -> dict[int, int]:
     for each in deliveries:
         most[each.message_id] = max(each.receives, most.get(each.message_id, 0))
     return dict(sorted(Counter(most.values()).items()))
+
+
+def _dead_since(before: int, target: Target) -> int:
+    return max(0, _dead_letters(target) - before)  # somebody may have put older ones back
 
 
 def _dead_letters(target: Target) -> int:

@@ -15,7 +15,7 @@ from scripts.load_testing.sites import require_room
 
 def asked(**words: object) -> argparse.Namespace:
     return argparse.Namespace(
-        **({"threads": None, "ramp": None, "messages": 5, "rate": None, "interrupts": False} | words)
+        **({"threads": None, "ramp": None, "messages": 5, "rate": None, "interrupts": False, "patience": 9} | words)
     )
 
 
@@ -36,7 +36,9 @@ def test_a_ramp_that_does_not_rise_within_bounds_is_refused(ramp: str) -> None:
         plans_of(asked(ramp=ramp))
 
 
-@pytest.mark.parametrize("words", ["--threads 0", "--threads 1001", "--messages 101", "--rate 5 --interrupts"])
+@pytest.mark.parametrize(
+    "words", ["--threads 0", "--threads 1001", "--messages 101", "--patience 0", "--rate 5 --interrupts"]
+)
 def test_bad_numbers_end_the_command_before_any_deployment_is_looked_for(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

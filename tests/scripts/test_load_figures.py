@@ -32,6 +32,7 @@ GOOD = Figures(
     threads=2,
     tally=Tally(messages=6, sent=6, answered=6, doubled=0, out_of_order=0, strays=0, failures=0),
     took_s=3.0,
+    sending_s=2.0,
     turns=6,
     first_output=None,
     turn_done=None,
@@ -77,7 +78,7 @@ def test_a_run_is_measured_from_its_first_message_to_the_end_of_its_last_turn() 
 
     figures = figures_of(ledger, Observed(dead_letters=0), BEGAN_AT + 11)
 
-    assert (figures.took_s, figures.turns, figures.turns_per_s) == (5, 3, 0.6)
+    assert (figures.took_s, figures.sending_s, figures.turns, figures.turns_per_s) == (5, 3, 3, 0.6)
     assert figures.turn_done == spread([1, 3, 3])
     assert (figures.at_once.in_progress, figures.at_once.mean) == (2, (1 + 3 + 10) / 10)
     assert figures.trouble.oldest_s == 7
