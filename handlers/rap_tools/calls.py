@@ -112,8 +112,12 @@ class Call:
         return url
 
     def as_json(self) -> Json:
-        """Return what `Call(**…)` makes this call of again, in whichever process."""
-        return {"body": self.body, "base_url": self.base_url, "run": self.run, "given": self.given}
+        """Return what `Call(**…)` makes this call of again, in whichever process.
+
+        What it sends there is a repeat of nothing that was sent here; whoever goes on from the same JSON a second time
+        does the same work again, and sends the same.
+        """
+        return {"body": self.body, "base_url": self.base_url, "run": self._next_key(), "given": self.given}
 
     def send_result(self, content: Json) -> None:
         """Send a result of these fields. In place of one that is refused for what it is, the agent gets the reason."""

@@ -61,6 +61,24 @@ def test_a_thread_tries_for_a_day_to_send_what_a_call_accepted_long_ago_has_come
     assert inbox.next().body["text"] == "24 h"
 
 
+def test_what_other_processes_send_for_a_call_repeats_nothing_that_was_sent_before(inbox: Inbox) -> None:
+    call = call_to(inbox, tries=1)
+    call.fire("first")
+    for text in ("second", "third"):
+        Call(**call.as_json()).fire(text)
+
+    assert len({got.key for got in inbox.waiting()}) == 3
+
+
+def test_who_goes_on_with_a_call_a_second_time_sends_the_same(inbox: Inbox) -> None:
+    handed_on = call_to(inbox, tries=1).as_json()
+    for _ in range(2):
+        Call(**handed_on).fire("news")
+
+    first, second = inbox.waiting()
+    assert first == second
+
+
 @pytest.mark.parametrize("event_id", ["invoice №5", "two\nlines", "x ", "\ud800", "long" * 3_000])
 def test_an_event_may_have_any_id_and_keeps_it(inbox: Inbox, event_id: str) -> None:
     call_to(inbox, tries=1).fire("news", event_id)
