@@ -27,15 +27,15 @@ logger = Logger(service="receiver")
 metrics = Metrics(namespace="Infinity", service="receiver")
 
 COUNTED_AS = {
-    None: "CallbacksAccepted",
-    "no_such_path": "CallbacksNotFound",
-    "method": "CallbacksWrongMethod",
-    "too_large": "CallbacksTooLarge",
-    "malformed": "CallbacksMalformedToken",
-    "forged": "CallbacksForgedToken",
-    "expired": "CallbacksExpiredToken",
-    "bad_body": "CallbacksBadBody",
-    "not_the_tokens_call": "CallbacksOfAnotherCall",
+    None: "callbacks_accepted",
+    "no_such_path": "callbacks_not_found",
+    "method": "callbacks_wrong_method",
+    "too_large": "callbacks_too_large",
+    "malformed": "callbacks_malformed_token",
+    "forged": "callbacks_forged_token",
+    "expired": "callbacks_expired_token",
+    "bad_body": "callbacks_bad_body",
+    "not_the_tokens_call": "callbacks_of_another_call",
 }
 
 
@@ -47,7 +47,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  #
         answer = receive(_request(event), environment.ports, environment.limits)
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller is to try again
         logger.error("callback not accepted", extra=described(error))  # noqa: TRY400 - its message may quote the body
-        metrics.add_metric(name="CallbacksFailed", unit=MetricUnit.Count, value=1)
+        metrics.add_metric(name="callbacks_failed", unit=MetricUnit.Count, value=1)
         return _response(500, '{"error":"internal error"}')
     _report(answer)
     return _response(answer.status, answer.body)

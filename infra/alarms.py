@@ -34,7 +34,7 @@ COUNTED = {
     ),
     "ExpiredCallbacks": Counted(
         "receiver",
-        "CallbacksExpiredToken",
+        "callbacks_expired_token",
         "A tool still calls back under a token that expired: a subscription may be dead",
     ),
 }

@@ -78,15 +78,10 @@ def ended(draft: Draft, content: CompactionContent) -> Draft:
 
 def _state(draft: Draft, up_to: int) -> str:
     """Return what is going on now. It is frozen into the summary: later changes show in later entries."""
-    calls = draft.all_calls().values()
     state = {
-        "thread_id": draft.thread_id,
-        "stack": births.stack_of(draft.row),
+        **going_on.activity_of(draft),
         "task": draft.row.birth.task or None,
         "user_id": draft.row.person.user_id,
-        "live_subscriptions": going_on.calls_in("subscribed", calls),
-        "running_tool_calls": going_on.calls_in("detached", calls),
-        "open_children": going_on.threads(draft.children),
         STEPS: steps_since_input(draft, up_to),
     }
     return json.dumps({name: value for name, value in state.items() if value}, ensure_ascii=False)

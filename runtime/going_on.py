@@ -6,6 +6,8 @@ How many calls may run is bounded nowhere, and each may have large arguments. Wh
 import json
 from collections.abc import Iterable
 
+from runtime import births
+from runtime.draft import Draft
 from runtime.items import shown_text
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import JsonObject
@@ -14,6 +16,18 @@ from runtime.model.threads import Child
 _MOST = 100
 _ARGUMENTS_CHARS = 2_000
 _TOGETHER_CHARS = 10_000
+
+
+def activity_of(draft: Draft) -> JsonObject:
+    """Return which thread this is, and everything that goes on for it."""
+    calls = draft.all_calls().values()
+    return {
+        "thread_id": draft.thread_id,
+        "stack": births.stack_of(draft.row),
+        "running_tool_calls": calls_in("detached", calls),
+        "subscriptions": calls_in("subscribed", calls),
+        "open_threads": threads(draft.children),
+    }
 
 
 def calls_in(state: CallState, calls: Iterable[Call]) -> list[JsonObject]:

@@ -2,7 +2,7 @@
 
 import json
 
-from runtime import births, going_on, phrases
+from runtime import going_on, phrases
 from runtime.draft import Draft
 from runtime.model.calls import Call, CallState
 from runtime.model.entries import CancelledCall
@@ -11,14 +11,7 @@ from runtime.tools.offer import Answer, Asked, Builtin
 
 
 def _list_activity(asked: Asked) -> Answer:
-    draft = asked.draft
-    activity = {
-        "your_stack": births.stack_of(draft.row),
-        "running_tool_calls": going_on.calls_in("detached", draft.all_calls().values()),
-        "subscriptions": going_on.calls_in("subscribed", draft.all_calls().values()),
-        "open_threads": going_on.threads(draft.children),
-    }
-    return Answer(draft, json.dumps(activity, ensure_ascii=False))
+    return Answer(asked.draft, json.dumps(going_on.activity_of(asked.draft), ensure_ascii=False))
 
 
 def _cancel_tool_call(asked: Asked) -> Answer:
@@ -55,7 +48,7 @@ LIST_ACTIVITY = Builtin(
     ToolSpec(
         "list_activity",
         "List what is still going on for you: tool calls whose results are yet to come, subscriptions, open threads. "
-        "It also tells who you are: your_stack has the ids of the threads from the root down to you.",
+        "It also tells who you are: stack has the ids of the threads from the root down to you.",
         {"type": "object", "properties": {}},
     ),
     run=_list_activity,

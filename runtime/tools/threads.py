@@ -70,7 +70,7 @@ SPAWN_THREAD = Builtin(
             child_of={
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "The ids of the threads from the root down to you: your_stack in list_activity.",
+                "description": "The ids of the threads from the root down to you: stack in list_activity.",
             },
             inherit_context={
                 "type": "boolean",

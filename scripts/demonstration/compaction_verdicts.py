@@ -65,7 +65,7 @@ def _stands_in_place(compacted: Compacted) -> Check:
     first, whole = texts_of(requests[-1])[0], json.dumps(requests[-1].messages, ensure_ascii=False)
     state = json.loads(summaries[-1].state or "{}")
     kept = summaries[-1].text in first and (summaries[-1].state or "none") in first
-    kept = kept and state.get("thread_id") == compacted.thread_id and len(state.get("open_children", [])) == 1
+    kept = kept and state.get("thread_id") == compacted.thread_id and len(state.get("open_threads", [])) == 1
     older = sum(json.dumps(summary.text)[1:-1] in whole for summary in summaries[:-1])
     seen = f"{len(requests[-1].messages)} messages for {len(compacted.evidence.entries)} entries"
     return Check(promise, kept and not older, seen)

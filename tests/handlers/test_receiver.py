@@ -168,7 +168,7 @@ def test_what_is_refused_says_why_and_is_counted_and_not_enqueued(
     assert ("Allow" in answer["headers"]) == (status == 405)
     assert deployed.arrived() == []
     [counted] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
-    assert [name for name in counted if name.startswith("Callbacks")] != ["CallbacksAccepted"]
+    assert [name for name in counted if name.startswith("callbacks")] != ["callbacks_accepted"]
 
 
 def test_whoever_calls_back_too_late_is_named_in_the_log_for_somebody_to_look(
@@ -179,7 +179,7 @@ def test_whoever_calls_back_too_late_is_named_in_the_log_for_somebody_to_look(
     [logged] = [vars(line) for line in caplog.records if line.getMessage() == "callback answered"]
     [counted] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
     assert (logged["levelname"], logged["toolset"], logged["thread_id"]) == ("ERROR", "builds", "t-1")
-    assert counted["CallbacksExpiredToken"] == [1.0]
+    assert counted["callbacks_expired_token"] == [1.0]
     assert deployed.arrived() == []
 
 

@@ -118,7 +118,7 @@ def test_what_was_moved_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     called("not json", timer(-1), timer(-1, "thread-2", "d2"), timer(3_600))
 
     [counted] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
-    assert (counted["TimersDelivered"], counted["TimersEarly"], counted["MalformedTimers"]) == ([2.0], [1.0], [1.0])
+    assert (counted["timers_delivered"], counted["timers_early"], counted["malformed_timers"]) == ([2.0], [1.0], [1.0])
 
 
 def test_a_message_that_the_input_queue_refuses_is_reported_alone(queues: Queues) -> None:

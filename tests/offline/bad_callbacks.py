@@ -44,8 +44,8 @@ class Refusal:
 
 
 def _by_path() -> list[Refusal]:
-    nowhere = (404, "there is nothing here", "CallbacksNotFound")
-    wrong_method = (405, "use POST", "CallbacksWrongMethod")
+    nowhere = (404, "there is nothing here", "callbacks_not_found")
+    wrong_method = (405, "use POST", "callbacks_wrong_method")
     paths = {
         "the token in the query": "/cb?token=TOKEN",
         "the token in the query, behind a slash": "/cb/?token=TOKEN",
@@ -78,7 +78,7 @@ def _by_path() -> list[Refusal]:
 
 
 def _by_size() -> list[Refusal]:
-    too_large = (413, f"the body is larger than {LIMIT_BYTES} bytes", "CallbacksTooLarge")
+    too_large = (413, f"the body is larger than {LIMIT_BYTES} bytes", "callbacks_too_large")
     return [
         Refusal("a byte too much", lambda at: at.post(at.call.token, b"x" * (LIMIT_BYTES + 1)), *too_large),
         Refusal("too much with a forged token", lambda at: at.post("x.y", b"x" * (LIMIT_BYTES + 1)), *too_large),
@@ -86,9 +86,9 @@ def _by_size() -> list[Refusal]:
 
 
 def _by_token() -> list[Refusal]:
-    malformed = (403, "the token is malformed", "CallbacksMalformedToken")
-    forged = (403, "the token is forged", "CallbacksForgedToken")
-    expired = (403, "the token is expired", "CallbacksExpiredToken")
+    malformed = (403, "the token is malformed", "callbacks_malformed_token")
+    forged = (403, "the token is forged", "callbacks_forged_token")
+    expired = (403, "the token is expired", "callbacks_expired_token")
 
     def tried(name: str, change: Callable[[str], str], answer: tuple[int, str, str]) -> Refusal:
         return Refusal(name, lambda at: at.post(change(at.call.token)), *answer)
@@ -194,13 +194,13 @@ def _by_body() -> list[Refusal]:
         return at.receiver.ask("POST", f"/cb/{at.call.token}", body, "application/octet-stream")
 
     return [
-        Refusal("a body that is no UTF-8", binary, 400, "body is not UTF-8", "CallbacksBadBody"),
-        *(Refusal(name, posted(body), 400, error, "CallbacksBadBody") for name, body, error in bodies),
+        Refusal("a body that is no UTF-8", binary, 400, "body is not UTF-8", "callbacks_bad_body"),
+        *(Refusal(name, posted(body), 400, error, "callbacks_bad_body") for name, body, error in bodies),
     ]
 
 
 def _by_call() -> list[Refusal]:
-    not_its_call = (403, "the group or the call is not the token's", "CallbacksOfAnotherCall")
+    not_its_call = (403, "the group or the call is not the token's", "callbacks_of_another_call")
     return [
         Refusal("the result of another call", lambda at: at.post(at.call.token, at.other.result()), *not_its_call),
         Refusal(

@@ -92,7 +92,7 @@ def test_a_result_that_is_posted_again_is_accepted_again_and_another_one_is_coun
 
     assert statuses == [200] * 5
     assert bench.results(call) == ["The first."]
-    assert printed.counted == {"CallbacksAccepted": 5, "repeat_with_another_body": 1}
+    assert printed.counted == {"callbacks_accepted": 5, "repeat_with_another_body": 1}
     assert [
         line["counted"]
         for line in printed.said("slice finished")

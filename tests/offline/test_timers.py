@@ -146,10 +146,10 @@ def test_a_timer_that_comes_early_is_put_back_and_one_that_comes_twice_is_one(sl
     printed = sleepers.outside.printed()
 
     sleepers.put_on_the_timer_queue(sleepers.timer_of(thread_id))
-    wait_for(printed, "TimersEarly", 1)
-    assert printed.counted["TimersDelivered"] == 0
+    wait_for(printed, "timers_early", 1)
+    assert printed.counted["timers_delivered"] == 0
     sleepers.pass_time(10 * MINUTE_S)
-    wait_for(printed, "TimersDelivered", 2)
+    wait_for(printed, "timers_delivered", 2)
 
     sleepers.wait_until(SLEPT, thread_id)
     assert len(sleepers.results(thread_id)) == 1

@@ -13,7 +13,7 @@ from scripts.demonstration.compaction_evidence import INSIDE, Compacted, StoredS
 from scripts.demonstration.compaction_verdicts import judge_compaction
 from scripts.demonstration.evidence import Evidence, Invocation, ModelRequest, StoredEntry
 
-STATE = json.dumps({"thread_id": "t", "open_children": [{"thread_id": "c"}]})
+STATE = json.dumps({"thread_id": "t", "open_threads": [{"thread_id": "c"}]})
 LONG = "the longest of all"
 
 

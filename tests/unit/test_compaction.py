@@ -143,8 +143,8 @@ def test_what_is_going_on_is_frozen_into_the_summary() -> None:
     world.settle()
     state = state_of(world)
     assert (state["thread_id"], state["stack"], state["user_id"]) == ("t", ["t"], "bert")
-    assert [(call["tool"], call["arguments"]) for call in state["live_subscriptions"]] == [("watch", {"what": "mail"})]
-    assert [child["task"] for child in state["open_children"]] == ["count"]
+    assert [(call["tool"], call["arguments"]) for call in state["subscriptions"]] == [("watch", {"what": "mail"})]
+    assert [child["task"] for child in state["open_threads"]] == ["count"]
     running = {"tool_call_id": world.calls[1].call_id, "tool": "run_build", "arguments": {"of": "it"}}
     assert state["running_tool_calls"] == [running]
     tell(world, "thanks")

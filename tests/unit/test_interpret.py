@@ -257,7 +257,8 @@ def test_running_calls_are_listed() -> None:
 
 def test_an_idle_agent_is_told_where_it_is_and_that_nothing_goes_on() -> None:
     told = json.loads(_result_text(interpreted(calls("list_activity")).entries[-1]))
-    assert told == {"your_stack": ["thread-1"], "running_tool_calls": [], "subscriptions": [], "open_threads": []}
+    assert (told.pop("thread_id"), told.pop("stack")) == ("thread-1", ["thread-1"])
+    assert told == {"running_tool_calls": [], "subscriptions": [], "open_threads": []}
 
 
 def test_waiting_for_anything_is_a_call_that_nobody_is_handed() -> None:
