@@ -75,9 +75,16 @@ class Sleepers:
         # The emulator makes no further pages; but it makes one as long as it is asked for.
         listed = self._scheduler.list_schedules(GroupName=group, MaxResults=MANY)["Schedules"]
         names = [schedule["Name"] for schedule in listed]
-        found = [dict(self._scheduler.get_schedule(GroupName=group, Name=name)) for name in names]
+        found = [schedule for name in names if (schedule := self._schedule(group, name))]
         by_thread = {json.loads(schedule["Target"]["Input"])["group_id"]: schedule for schedule in found}
         return {thread_id: one for thread_id, one in by_thread.items() if thread_id.startswith(self.outside.run)}
+
+    def _schedule(self, group: str, name: str) -> dict[str, Any] | None:
+        """Return a schedule that was just listed, nothing if it has gone off since."""
+        try:
+            return dict(self._scheduler.get_schedule(GroupName=group, Name=name))
+        except self._scheduler.exceptions.ResourceNotFoundException:
+            return None
 
     def timer_of(self, thread_id: str) -> str:
         """Return what the schedule of this thread will put on the timer queue."""

@@ -1,0 +1,56 @@
+"""Every function does all of its work under its own role, and no role allows what its function does not need."""
+
+from collections.abc import Iterable
+
+from scripts.offline_stack.stack import OfflineStack
+from tests.offline.outside import Outside
+from tests.offline_roles.flow import Flow
+from tests.offline_roles.learning import Learning
+from tests.offline_roles.rights import FUNCTIONS, Right, Roles
+
+POLLED = ("slice", "timer relay")
+# What roles allow and nobody asks the emulator about: why, and who may do what. `tests/infra` holds it to the template.
+UNASKED = {
+    "Lambda writes the lines that a function prints; the emulator keeps them itself": {
+        (function, f"logs:{action}") for function in FUNCTIONS for action in ("CreateLogStream", "PutLogEvents")
+    },
+    "Lambda polls a queue under the role of its function; here a poller of ours does, as root": {
+        (function, f"sqs:{action}")
+        for function in POLLED
+        for action in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl")
+    },
+    "The same, for what only the slice does by itself, too": {("timer relay", "sqs:ChangeMessageVisibility")},
+    "Bedrock is a model endpoint of ours": {("slice", "bedrock:InvokeModelWithResponseStream")},
+    "Without it S3 does not tell that an object is missing; the emulator tells everybody": {("slice", "s3:ListBucket")},
+}
+
+
+def unasked(rights: Iterable[Right]) -> set[Right]:
+    known = set().union(*UNASKED.values())
+    return {right for right in rights if (right.function, right.action) in known}
+
+
+def test_everything_comes_out_as_it_should_and_nothing_is_refused(outside: Outside, roles: Roles) -> None:
+    flow = Flow(outside)
+
+    flow.play()
+
+    assert flow.unfinished() == []
+    assert [decision for decision in roles.decisions() if not decision.allowed] == []
+
+
+def test_functions_that_begin_with_no_right_at_all_come_to_need_every_one_that_they_were_deployed_with(
+    stack: OfflineStack, roles: Roles
+) -> None:
+    learning = Learning(stack, roles)
+
+    left_undone = learning.learn()
+
+    assert left_undone == []
+    assert sorted(learning.given) == sorted(roles.granted - unasked(roles.granted))
+
+
+def test_no_reason_is_given_for_a_right_that_nobody_has(roles: Roles) -> None:
+    granted = {(right.function, right.action) for right in roles.granted}
+
+    assert set().union(*UNASKED.values()) <= granted
