@@ -22,6 +22,7 @@ from scripts.commands.counting import count_tests
 BUILD = ROOT / ".build" / "gate"
 TYPED = ("app.py", "runtime", "handlers", "infra", "scripts", "tests")
 END_TO_END = "tests/offline"
+ROLES = "tests/offline_roles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,27 @@ class Outcome:
 
 def main(words: Sequence[str]) -> int:
     """Run the sections. Returns 0 only when every one of them passed."""
-    parser = argparse.ArgumentParser(prog="scripts/test", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--fast", action="store_true", help="leave out the end-to-end tests on the offline stack")
-    arguments = parser.parse_args(words)
+    sections = _chosen(words)
     os.chdir(ROOT)
     shutil.rmtree(BUILD, ignore_errors=True)  # an old report must not be counted
     BUILD.mkdir(parents=True)
-    sections = SECTIONS[:-1] if arguments.fast else SECTIONS
     console = Console(highlight=False)
     outcomes = [_run_section(section, console) for section in sections]
     _show(outcomes, console)
     print(verdict_of(outcomes))
     print(count_tests(BUILD))
     return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def _chosen(words: Sequence[str]) -> Sequence[Section]:
+    parser = argparse.ArgumentParser(prog="scripts/test", description=(__doc__ or "").split("\n")[0])
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--fast", action="store_true", help="leave out the end-to-end tests on the offline stack")
+    choice.add_argument("--roles", action="store_true", help="nothing but the functions under their own roles, offline")
+    arguments = parser.parse_args(words)
+    if arguments.roles:
+        return [Section("every function under its own role", _roles)]
+    return SECTIONS[:-1] if arguments.fast else SECTIONS
 
 
 def verdict_of(outcomes: Sequence[Outcome]) -> str:
@@ -113,7 +122,8 @@ def _migrations() -> bool:
 
 def _tests() -> bool:
     coverage = ("--cov", "--cov-report=term:skip-covered")
-    return _pytest(f"--ignore={END_TO_END}", f"--junitxml={BUILD}/tests.xml", *coverage)
+    elsewhere = (f"--ignore={END_TO_END}", f"--ignore={ROLES}")
+    return _pytest(*elsewhere, f"--junitxml={BUILD}/tests.xml", *coverage)
 
 
 def _synth() -> bool:
@@ -132,6 +142,11 @@ def _mutants() -> bool:
 
 def _end_to_end() -> bool:
     return _pytest(END_TO_END, f"--junitxml={BUILD}/offline.xml")
+
+
+def _roles() -> bool:
+    """Take minutes, and one stack for all of it: rights are taken away and given back there."""
+    return _run(_tool("pytest"), ROLES, f"--junitxml={BUILD}/roles.xml")
 
 
 def _pytest(*words: str) -> bool:

@@ -47,7 +47,8 @@ def test_functions_that_begin_with_no_right_at_all_come_to_need_every_one_that_t
     left_undone = learning.learn()
 
     assert left_undone == []
-    assert sorted(learning.given) == sorted(roles.granted - unasked(roles.granted))
+    assert sorted(roles.granted - learning.given - unasked(roles.granted)) == [], "rights that nothing needs"
+    assert sorted(learning.given & unasked(roles.granted)) == [], "rights that are asked about after all"
 
 
 def test_no_reason_is_given_for_a_right_that_nobody_has(roles: Roles) -> None:
