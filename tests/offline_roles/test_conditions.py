@@ -1,5 +1,6 @@
 """Each condition in a role refuses what it is there to refuse, and lets pass what the function does."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_the_slice_makes_schedules_of_its_own_group_and_role_only(roles: Roles) 
     own_group, own_role = told["INFINITY_SCHEDULE_GROUP"], told["INFINITY_SCHEDULER_ROLE_ARN"]
 
     def make(group: str, role: str) -> None:
-        target = {"Arn": told["INFINITY_TIMER_QUEUE_ARN"], "RoleArn": role}
+        target = {"Arn": told["INFINITY_TIMER_QUEUE_ARN"], "RoleArn": role, "Input": json.dumps({"group_id": NAME})}
         scheduler.create_schedule(
             Name=NAME,
             GroupName=group,
