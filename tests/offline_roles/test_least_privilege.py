@@ -35,8 +35,8 @@ def test_everything_comes_out_as_it_should_and_nothing_is_refused(outside: Outsi
 
     flow.play()
 
-    assert flow.unfinished() == []
     assert [decision for decision in roles.decisions() if not decision.allowed] == []
+    assert flow.unfinished() == []
 
 
 def test_functions_that_begin_with_no_right_at_all_come_to_need_every_one_that_they_were_deployed_with(
