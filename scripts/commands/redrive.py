@@ -1,8 +1,10 @@
-"""`scripts/redrive`: put messages that were given up back on the input queue, under the identity they had.
+"""`scripts/redrive`: put messages that were given up back on the queue they came from, under the identity they had.
 
 The console's redrive gives every message a new SQS id. A message without an id of its own is known by that id, so it
 would be taken for a new one and could be answered twice. This writes the old id into the body first. Nothing else of it
 changes; what was handled meanwhile is recognised and dropped. Bodies that nobody can read are left where they are.
+
+A timer carries its message with the identity it is to have: put back as it is, it goes off at once if it is due.
 """
 
 import argparse
@@ -16,6 +18,8 @@ from typing import TYPE_CHECKING, Literal
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
+from runtime.errors import InvalidMessage
+from runtime.wire.timers import read_timer
 from scripts.commands.listing import show_rows
 from scripts.commands.target import Target, TargetError, add_target_options, choose_target
 
@@ -80,7 +84,8 @@ def main(words: Sequence[str]) -> int:
     arguments = _parser().parse_args(words)
     options = Options(arguments.dry_run, arguments.delete_malformed, arguments.limit)
     try:
-        fates = list(redrive(choose_target(arguments), options))
+        target = choose_target(arguments)
+        fates = [*redrive(target, options), *redrive_timers(target, options)]
     except (TargetError, BotoCoreError, ClientError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -114,8 +119,34 @@ def redrive(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate
                     kept.append(letter)
                 yield letter, fate
     finally:
-        for letter in kept:
-            target.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=letter.handle, VisibilityTimeout=0)
+        _release(target.sqs, url, kept)
+
+
+def redrive_timers(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate]]:
+    """Go through the timers' dead-letter queue once, as `redrive` does; whose timer it is has no say in the order."""
+    url = target.outputs["TimerDeadLetterQueueUrl"]
+    kept: list[DeadLetter] = []
+    seen = 0
+    try:
+        while seen < options.limit and (messages := _messages(target.sqs, url, options.limit - seen)):
+            seen += len(messages)
+            for message in messages:
+                letter = _timer_letter(message)
+                fate = _fate(letter, options)
+                if fate == "put back":
+                    target.sqs.send_message(QueueUrl=target.outputs["TimerQueueUrl"], MessageBody=message["Body"])
+                if fate in ("put back", "deleted: malformed"):
+                    target.sqs.delete_message(QueueUrl=url, ReceiptHandle=letter.handle)
+                else:
+                    kept.append(letter)
+                yield letter, fate
+    finally:
+        _release(target.sqs, url, kept)
+
+
+def _release(sqs: "SQSClient", url: str, letters: Sequence[DeadLetter]) -> None:
+    for letter in letters:
+        sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=letter.handle, VisibilityTimeout=0)
 
 
 def _fate(letter: DeadLetter, options: Options) -> Fate:
@@ -125,6 +156,10 @@ def _fate(letter: DeadLetter, options: Options) -> Fate:
 
 
 def _receive(sqs: "SQSClient", url: str, limit: int) -> list[DeadLetter]:
+    return [_letter(message) for message in _messages(sqs, url, limit)]
+
+
+def _messages(sqs: "SQSClient", url: str, limit: int) -> "list[MessageTypeDef]":
     answer = sqs.receive_message(
         QueueUrl=url,
         MaxNumberOfMessages=min(limit, RECEIVE_LIMIT),
@@ -133,7 +168,7 @@ def _receive(sqs: "SQSClient", url: str, limit: int) -> list[DeadLetter]:
         MessageAttributeNames=["reason"],
         WaitTimeSeconds=1,
     )
-    return [_letter(message) for message in answer.get("Messages", [])]
+    return answer.get("Messages", [])
 
 
 def _letter(message: "MessageTypeDef") -> DeadLetter:
@@ -141,6 +176,16 @@ def _letter(message: "MessageTypeDef") -> DeadLetter:
     reason = attribute.get("StringValue") if attribute else None
     thread_id = message["Attributes"]["MessageGroupId"]
     return DeadLetter(message["MessageId"], message["ReceiptHandle"], thread_id, message["Body"], reason)
+
+
+def _timer_letter(message: "MessageTypeDef") -> DeadLetter:
+    """Return the message that the timer carries; of a body that is no timer, the body itself, and why."""
+    message_id, handle, body = message["MessageId"], message["ReceiptHandle"], message["Body"]
+    try:
+        timer = read_timer(body)
+    except InvalidMessage as error:
+        return DeadLetter(message_id, handle, "", body, error.reason)
+    return DeadLetter(message_id, handle, timer.group_id, timer.body, None)
 
 
 def _put_back(target: Target, letter: DeadLetter) -> bool:
@@ -168,7 +213,7 @@ def _is_object(body: str) -> bool:
 def _show(fates: Sequence[tuple[DeadLetter, Fate]]) -> None:
     console = Console()
     if not fates:
-        console.print("The dead-letter queue is empty.")
+        console.print("The dead-letter queues are empty.")
         return
     show_rows(
         ("thread", "SQS message id", "its own id", "what became of it", "why it could not be read"),
