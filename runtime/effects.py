@@ -209,7 +209,9 @@ def _effects_of_giving_up(row: ThreadRow) -> Iterator[Effect]:
     if gave_up is None:
         return
     if row.birth.kind != "compaction":
-        yield Outputs(0, (error_output(row, gave_up.message_id, gave_up.code, gave_up.text),))
+        error = error_output(row, gave_up.message_id, gave_up.code, gave_up.text)
+        closed = (output_of_message(row, gave_up.message_id, "thread_closed", {}),) if row.closed else ()
+        yield Outputs(0, (error, *closed))
         if row.closed:
             yield TellClosed(0)
     if gave_up.wake_due_ms is None and row.birth.kind == "spawned":
