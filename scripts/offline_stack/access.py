@@ -5,13 +5,15 @@ The emulator evaluates policies by itself when told to (AUTH). Here it is put ri
 * A batch of SQS is the action of its single request: no policy could name "sqs:SendMessageBatch".
 * A schedule's ARN has its own group in it, and not always "default".
 * Who makes a schedule must be allowed to pass its role on to the Scheduler.
+* The Scheduler sends under the role of the schedule. What that role does not allow is lost here, where AWS tries again.
 * Who signs a request to a Function URL must be allowed to invoke the function through it, too (since October 2025).
 * A policy may name the partition keys of DynamoDB ("dynamodb:LeadingKeys"); here those of requests for one item.
 * Queues and bucket insist on TLS, which is not there on this machine: every request counts as one over TLS.
 
-`access.jsonl` has one line for each decision about a request that is signed as a role:
+`access.jsonl` has one line for each decision about a role:
     {"time", "what": "allowed" | "refused", "role", "session", "action", "resource"}
-The session of a function's own role is the function's name. Everybody else is root, who may do everything.
+The session of a function's own role is the function's name, that of the Scheduler its principal. Everybody else is
+root, who may do everything.
 
 These are private names of ministack: its version is pinned, and they are checked at the start.
 """
@@ -43,7 +45,7 @@ class Decisions:
 
         self._journal = journal
         self._decide = iam_evaluator.enforce
-        self._principal_of = iam_evaluator.resolve_principal
+        self._evaluator = iam_evaluator
 
     def enforce(
         self,
@@ -72,10 +74,20 @@ class Decisions:
             is None
         )
 
+    def may_send(self, role_arn: str, queue_arn: str) -> bool:
+        """Say whether the Scheduler may send to the queue under this role."""
+        account, region = role_arn.split(":")[4], queue_arn.split(":")[3]
+        role, action = role_arn.rpartition("/")[2], "sqs:SendMessage"
+        request = self._evaluator.EvalContext(role_arn, "AssumedRole", account, action, queue_arn, region)
+        decision = self._evaluator.evaluate(request, self._evaluator._gather_role_policies(role, account)).decision
+        what = "allowed" if decision == "Allow" else "refused"
+        self._journal.write(what, role=role, session=SCHEDULER, action=action, resource=queue_arn)
+        return what == "allowed"
+
     def _record(self, access_key_id: str, action: str, resource_arn: str, decision: str) -> None:
         from ministack.core.responses import get_account_id  # type: ignore[import-untyped]
 
-        arn = getattr(self._principal_of(access_key_id, get_account_id()), "arn", "")
+        arn = getattr(self._evaluator.resolve_principal(access_key_id, get_account_id()), "arn", "")
         role, _, session = arn.partition(":assumed-role/")[2].partition("/")
         if role:
             self._journal.write(decision, role=role, session=session, action=action, resource=resource_arn)
@@ -109,24 +121,28 @@ def install(journal: Journal) -> None:
     """
     from ministack import app  # type: ignore[import-untyped]
     from ministack.core import iam_actions, iam_evaluator
-    from ministack.services import scheduler  # type: ignore[import-untyped]
+    from ministack.services import eventbridge, scheduler  # type: ignore[import-untyped]
 
-    _check_names(app, iam_actions, iam_evaluator, scheduler)
+    _check_names(app, iam_actions, iam_evaluator, eventbridge, scheduler)
     decisions = Decisions(journal)
     iam_evaluator.enforce = decisions.enforce
     iam_actions.extract_resource_arn = _with_groups(iam_actions.extract_resource_arn)
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)
     scheduler._create_schedule = _passing_roles(scheduler._create_schedule, scheduler._error, decisions)
+    eventbridge._invoke_target = _under_roles(eventbridge._invoke_target, decisions)
     app.pin_request_origin = lambda source_ip, _: iam_evaluator.pin_request_origin(source_ip, True)
 
 
-def _check_names(app: Any, iam_actions: Any, iam_evaluator: Any, scheduler: Any) -> None:
+def _check_names(app: Any, iam_actions: Any, iam_evaluator: Any, eventbridge: Any, scheduler: Any) -> None:
     if not app.AUTH:
         raise RuntimeError("ministack evaluates no policies: AUTH must be set before it is imported")
     names: Sequence[tuple[object, str, Sequence[str]]] = (
         (app, "pin_request_origin", ("source_ip", "secure_transport")),
         (iam_evaluator, "enforce", ENFORCE_PARAMETERS),
         (iam_evaluator, "resolve_principal", ("access_key_id", "account_id", "credential")),
+        (iam_evaluator, "evaluate", ("ctx", "policies", "limits")),
+        (iam_evaluator, "_gather_role_policies", ("role_name", "account_id")),
+        (eventbridge, "_invoke_target", ("target", "event", "rule", "view")),
         (iam_actions, "extract_resource_arn", REQUEST_PARAMETERS),
         (iam_actions, "dynamodb_service_context", ("body",)),
         (scheduler, "_create_schedule", ("name", "body")),
@@ -166,3 +182,13 @@ def _passing_roles(create: Callable[..., Any], refuse: Callable[..., Any], decis
         return create(name, body)
 
     return create_if_role_may_be_passed
+
+
+def _under_roles(send: Callable[..., Any], decisions: Decisions) -> Callable[..., Any]:
+    def send_if_role_allows(target: Mapping[str, Any], event: Any, rule: Any, view: Any = None) -> Any:
+        role_arn, arn = target.get("RoleArn"), target.get("Arn", "")
+        if role_arn is None or ":sqs:" not in arn or decisions.may_send(role_arn, arn):
+            return send(target, event, rule, view)
+        return None
+
+    return send_if_role_allows

@@ -11,7 +11,7 @@ import boto3
 
 from scripts.demonstration.evidence import json_lines
 from scripts.offline_stack import emulator
-from scripts.offline_stack.access import RECORD
+from scripts.offline_stack.access import RECORD, SCHEDULER
 from scripts.offline_stack.stack import OfflineStack
 
 FUNCTIONS = {
@@ -29,7 +29,7 @@ Client = Callable[[str], Any]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Right:
-    """One action on one resource, which a function's role allows."""
+    """One action on one resource, which the role of a function, or of the Scheduler, allows."""
 
     function: str
     action: str
@@ -52,7 +52,10 @@ class Decision:
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles of all functions, by function. `policies` are those they were deployed with, by role and name."""
+    """The roles of all functions and of the Scheduler, by who has them.
+
+    `policies` are those they were deployed with, by role and name.
+    """
 
     stack: OfflineStack
     names: Mapping[str, str]
@@ -60,13 +63,11 @@ class Roles:
 
     @classmethod
     def of(cls, stack: OfflineStack) -> "Roles":
-        functions, iam = stack.client("lambda"), stack.client("iam")
-        names = {
-            function: functions.get_function_configuration(FunctionName=stack.outputs[output])["Role"].rpartition("/")[
-                2
-            ]
-            for function, output in FUNCTIONS.items()
-        }
+        iam = stack.client("iam")
+        deployed = {function: configuration_of(stack, function) for function in FUNCTIONS}
+        arns = {function: configuration["Role"] for function, configuration in deployed.items()}
+        arns["scheduler"] = deployed["slice"]["Environment"]["Variables"]["INFINITY_SCHEDULER_ROLE_ARN"]
+        names = {who: arn.rpartition("/")[2] for who, arn in arns.items()}
         policies = {
             (role, name): iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]["Statement"]
             for role in names.values()
@@ -104,6 +105,7 @@ class Roles:
     def decisions(self) -> list[Decision]:
         """Everything the functions were allowed and refused so far, in order."""
         functions = {self.stack.outputs[output]: function for function, output in FUNCTIONS.items()}
+        functions[SCHEDULER] = "scheduler"
         return [
             Decision(functions[line["session"]], line["action"], line["resource"], line["what"] == "allowed")
             for line in json_lines(self.stack.invocation_log_path.with_name(RECORD))
@@ -123,15 +125,18 @@ class Roles:
 
     def told(self, function: str) -> dict[str, str]:
         """The environment that the function was deployed with."""
-        name = self.stack.outputs[FUNCTIONS[function]]
-        configuration = self.stack.client("lambda").get_function_configuration(FunctionName=name)
-        return dict(configuration["Environment"]["Variables"])
+        return dict(configuration_of(self.stack, function)["Environment"]["Variables"])
 
     def _rights(self, role: str, statement: Statement) -> Iterator[Right]:
         (function,) = [function for function, name in self.names.items() if name == role]
         for action in _listed(statement["Action"]):
             for resource in _listed(statement["Resource"]):
                 yield Right(function, action, resource)
+
+
+def configuration_of(stack: OfflineStack, function: str) -> dict[str, Any]:
+    name = stack.outputs[FUNCTIONS[function]]
+    return dict(stack.client("lambda").get_function_configuration(FunctionName=name))
 
 
 def _document(statements: Sequence[Statement]) -> str:

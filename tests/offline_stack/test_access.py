@@ -1,6 +1,7 @@
 """Where policies are evaluated, a role may do what its policy allows: as AWS sees it, and not the emulator alone."""
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +22,8 @@ from tests.offline_stack.function_code import zipped
 
 ARN = f"arn:aws:{{}}:{emulator.REGION}:{emulator.ACCOUNT}:{{}}"
 ROLE_ARN = f"arn:aws:iam::{emulator.ACCOUNT}:role/{{}}"
-QUEUE, TABLE, GROUP = "queue", "table", "group"
+QUEUE, TIMERS, TABLE, GROUP = "queue", "timers", "table", "group"
+PATIENCE_S = 30
 REFUSED = ("AccessDenied", "AccessDeniedException")
 
 
@@ -96,14 +98,31 @@ def send_two(client: Callable[[str], Any]) -> None:
     assert len(sqs.send_message_batch(QueueUrl=url, Entries=entries)["Successful"]) == 2
 
 
-def schedule(client: Callable[[str], Any], *, group: str = GROUP, role: str = "sends") -> None:
+def schedule(
+    client: Callable[[str], Any],
+    *,
+    group: str = GROUP,
+    role: str = "sends",
+    queue: str = QUEUE,
+    at: str = "2100-01-01T00:00:00",
+) -> None:
+    """Have the role's name sent to the queue at this time."""
     client("scheduler").create_schedule(
-        Name=f"schedule-{uuid.uuid4().hex[:8]}",
+        Name=f"{role}-{uuid.uuid4().hex[:8]}",
         GroupName=group,
-        ScheduleExpression="at(2100-01-01T00:00:00)",
+        ScheduleExpression=f"at({at})",
         FlexibleTimeWindow={"Mode": "OFF"},
-        Target={"Arn": ARN.format("sqs", QUEUE), "RoleArn": ROLE_ARN.format(role)},
+        ActionAfterCompletion="DELETE",
+        Target={"Arn": ARN.format("sqs", queue), "RoleArn": ROLE_ARN.format(role), "Input": role},
     )
+
+
+def wait_for_message(sqs: Any, queue: str) -> str:
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := sqs.receive_message(QueueUrl=queue).get("Messages")):
+        assert time.monotonic() < deadline, f"nothing came within {PATIENCE_S} s"
+        time.sleep(0.1)
+    return str(found[0]["Body"])
 
 
 def put(client: Callable[[str], Any], key: str) -> None:
@@ -139,6 +158,18 @@ def test_a_schedule_is_given_a_role_that_may_be_passed_on_to_the_scheduler(root:
 
     assert is_refused(lambda: schedule(client, role="administers"))
     assert is_refused(lambda: schedule(acting(root, makes, passes[1])))
+
+
+def test_the_scheduler_sends_what_the_role_of_the_schedule_lets_it_send(root: Callable[[str], Any]) -> None:
+    queue = root("sqs").create_queue(QueueName=TIMERS)["QueueUrl"]
+    for name, its_queue in (("may-not-send", QUEUE), ("may-send", TIMERS)):
+        root("iam").create_role(RoleName=name, AssumeRolePolicyDocument=_document())
+        sends = _document(allow("sqs:SendMessage", ARN.format("sqs", its_queue)))
+        root("iam").put_role_policy(RoleName=name, PolicyName="rights", PolicyDocument=sends)
+        schedule(root, role=name, queue=TIMERS, at="2020-01-01T00:00:00")
+
+    assert wait_for_message(root("sqs"), queue) == "may-send"
+    assert root("scheduler").list_schedules(GroupName=GROUP, NamePrefix="may-")["Schedules"] == []
 
 
 def test_an_item_is_written_under_the_partition_keys_that_a_role_may_write_to(root: Callable[[str], Any]) -> None:
