@@ -41,7 +41,11 @@ def _relay() -> TimerRelay:
 
 
 def _report(result: RelayResult) -> None:
-    counted = {"timers_delivered": result.delivered, "timers_early": result.put_back, "malformed_timers": result.malformed}
+    counted = {
+        "timers_delivered": result.delivered,
+        "timers_early": result.put_back,
+        "malformed_timers": result.malformed,
+    }
     for name, times in counted.items():
         metrics.add_metric(name=name, unit=MetricUnit.Count, value=times)
     logger.info("timers moved", extra={"failed": len(result.failed), **counted})
