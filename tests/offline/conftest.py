@@ -21,3 +21,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OfflineStack]:
 @pytest.fixture
 def target(stack: OfflineStack) -> Target:
     return offline_target(stack)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the file that takes longest: files are given out whole, and whoever had it last would work alone."""
+    items.sort(key=lambda item: item.path.name != "test_scenarios.py")
