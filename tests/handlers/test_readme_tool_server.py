@@ -26,13 +26,14 @@ TIME_IN_TOKYO = re.compile(r"\w+day, \d\d \w+ 20\d\d, \d\d:\d\d")
 def folder(tmp_path: Path) -> Path:
     """A folder with the author's file, and the tools' folder beside it."""
     shutil.copytree(ROOT / "handlers" / "rap_tools", tmp_path / "rap_tools")
-    (tmp_path / "my_tools.py").write_text(snippet())
+    (tmp_path / "my_tools.py").write_text(snippets()[0])
     return tmp_path
 
 
-def snippet() -> str:
+def snippets() -> list[str]:
+    """The first is a whole file, the second some more tools for it."""
     section = (ROOT / "README.md").read_text().partition("## Attach your own tools")[2]
-    return section.partition("```python\n")[2].partition("```")[0]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)[:2]
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def started(folder: Path, *arguments: str) -> Iterator[IO[str]]:
 
 
 def test_it_is_as_short_as_it_looks() -> None:
-    assert 10 < len(snippet().splitlines()) <= 20
+    assert 10 < len(snippets()[0].splitlines()) <= 20
 
 
 def test_it_offers_its_tool_and_answers_a_call(folder: Path) -> None:
@@ -69,6 +70,23 @@ def test_it_offers_its_tool_and_answers_a_call(folder: Path) -> None:
     assert accepted == (202, {"ok": True})
     assert TIME_IN_TOKYO.fullmatch(result.pop("text"))
     assert result == {"type": "tool_result", "group_id": "t-1", "id": "call_1"}
+
+
+def test_a_tool_of_it_asks_its_user_and_goes_on_when_that_one_has_chosen(folder: Path) -> None:
+    first, further = snippets()
+    (folder / "my_tools.py").write_text(first.replace("\n\nhandler =", f"\n\n{further}\n\nhandler ="))
+    with callback_inbox() as inbox, started(folder, "my_tools.py") as printed:
+        server = ToolClient(int(printed.readline().removeprefix("READY ")))
+        server.post("/call", inbox.invocation("order", {"article": "hammer"}), "key")
+        asked = inbox.next().body
+        server.post(server.path_of(asked["response_url"]), {"id": "call_1", "selected": 0})
+        result = inbox.next().body
+        server.post("/call", inbox.invocation("watch", {"article": "hammer"}), "another key")
+        confirmed = inbox.next().body
+
+    assert (asked["type"], asked["prompt"], asked["choices"]) == ("user_choice", "Order hammer?", ["Yes", "No"])
+    assert (result["type"], result["text"]) == ("tool_result", "Ordered.")
+    assert (confirmed["text"], confirmed["subscription"]) == ("You will be told.", True)
 
 
 def test_its_handler_is_one_for_lambda(folder: Path) -> None:
