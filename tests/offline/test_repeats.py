@@ -55,8 +55,9 @@ def test_a_message_that_is_twice_in_one_delivery_is_one_turn(outside: Outside) -
         ids = {outside.send(twice.thread_id, twice.body) for _ in range(2)}
     outside.settle()
 
+    # Other lines of it name no messages: a receive that failed, while another test had the emulator busy.
     deliveries = [json.loads(line) for line in outside.stack.delivery_log_path.read_text().splitlines()]
-    assert [line["what"] for line in deliveries if ids == set(line["message_ids"])] == DELIVERED_ONCE
+    assert [line["what"] for line in deliveries if ids == set(line.get("message_ids", []))] == DELIVERED_ONCE
     assert kinds(outside.history(twice.thread_id)) == ONE_TURN
     assert "\n".join(texts_said(outside.outputs()[twice.thread_id])).count(f'"{TEXT}"') == 1
 
