@@ -11,7 +11,7 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -99,49 +99,51 @@ def redrive(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate
     A message is deleted there only after the input queue has it: one that is sent twice is recognised, one that is
     lost is not.
     """
-    url = target.outputs["InputDeadLetterQueueUrl"]
-    kept: list[DeadLetter] = []
     stopped: set[str] = set()  # threads of which one could not be sent: those behind it must not overtake it
-    seen = 0
-    try:
-        while seen < options.limit and (letters := _receive(target.sqs, url, options.limit - seen)):
-            seen += len(letters)
-            for letter in letters:
-                fate = _fate(letter, options)
-                if fate == "put back" and letter.thread_id in stopped:
-                    fate = "left: cannot be sent"
-                if fate == "put back" and not _put_back(target, letter):
-                    stopped.add(letter.thread_id)
-                    fate = "left: cannot be sent"
-                if fate in ("put back", "deleted: malformed"):
-                    target.sqs.delete_message(QueueUrl=url, ReceiptHandle=letter.handle)
-                else:
-                    kept.append(letter)
-                yield letter, fate
-    finally:
-        _release(target.sqs, url, kept)
+
+    def put_back(letter: DeadLetter, _: "MessageTypeDef") -> bool:
+        if letter.thread_id not in stopped and _put_back(target, letter):
+            return True
+        stopped.add(letter.thread_id)
+        return False
+
+    yield from _gone_through(target.sqs, target.outputs["InputDeadLetterQueueUrl"], _letter, put_back, options)
 
 
 def redrive_timers(target: Target, options: Options) -> Iterator[tuple[DeadLetter, Fate]]:
     """Go through the timers' dead-letter queue once, as `redrive` does; whose timer it is has no say in the order."""
-    url = target.outputs["TimerDeadLetterQueueUrl"]
+
+    def put_back(_: DeadLetter, message: "MessageTypeDef") -> bool:
+        target.sqs.send_message(QueueUrl=target.outputs["TimerQueueUrl"], MessageBody=message["Body"])
+        return True
+
+    yield from _gone_through(target.sqs, target.outputs["TimerDeadLetterQueueUrl"], _timer_letter, put_back, options)
+
+
+def _gone_through(
+    sqs: "SQSClient",
+    url: str,
+    read: "Callable[[MessageTypeDef], DeadLetter]",
+    put_back: "Callable[[DeadLetter, MessageTypeDef], bool]",
+    options: Options,
+) -> Iterator[tuple[DeadLetter, Fate]]:
     kept: list[DeadLetter] = []
     seen = 0
     try:
-        while seen < options.limit and (messages := _messages(target.sqs, url, options.limit - seen)):
+        while seen < options.limit and (messages := _messages(sqs, url, options.limit - seen)):
             seen += len(messages)
             for message in messages:
-                letter = _timer_letter(message)
+                letter = read(message)
                 fate = _fate(letter, options)
-                if fate == "put back":
-                    target.sqs.send_message(QueueUrl=target.outputs["TimerQueueUrl"], MessageBody=message["Body"])
+                if fate == "put back" and not put_back(letter, message):
+                    fate = "left: cannot be sent"
                 if fate in ("put back", "deleted: malformed"):
-                    target.sqs.delete_message(QueueUrl=url, ReceiptHandle=letter.handle)
+                    sqs.delete_message(QueueUrl=url, ReceiptHandle=letter.handle)
                 else:
                     kept.append(letter)
                 yield letter, fate
     finally:
-        _release(target.sqs, url, kept)
+        _release(sqs, url, kept)
 
 
 def _release(sqs: "SQSClient", url: str, letters: Sequence[DeadLetter]) -> None:
@@ -153,10 +155,6 @@ def _fate(letter: DeadLetter, options: Options) -> Fate:
     if letter.is_malformed:
         return "deleted: malformed" if options.delete_malformed and not options.dry_run else "left: malformed"
     return "would be put back" if options.dry_run else "put back"
-
-
-def _receive(sqs: "SQSClient", url: str, limit: int) -> list[DeadLetter]:
-    return [_letter(message) for message in _messages(sqs, url, limit)]
 
 
 def _messages(sqs: "SQSClient", url: str, limit: int) -> "list[MessageTypeDef]":
